@@ -1,0 +1,1 @@
+"""Data that needs no download: seeded, split, and each set able to describe itself."""

@@ -1,0 +1,75 @@
+"""Properties that code must have, written once and measured wherever they are claimed."""
+
+from collections.abc import Callable
+
+import torch
+from einops import reduce
+
+from course_lib.shapes import check_shape
+
+
+def row_sum_error(weights: torch.Tensor) -> float:
+    """Return how far the worst row of weights (..., n) is from summing to one.
+
+    >>> row_sum_error(torch.tensor([[0.5, 0.5], [0.5, 0.25]]))
+    0.25
+    """
+    check_shape(weights, "... n", "weights")
+    return (weights.sum(dim=-1) - 1).abs().max().item()
+
+
+def receptive_field(read: Callable[[torch.Tensor], torch.Tensor], images: torch.Tensor, location: int) -> torch.Tensor:
+    """Return which pixels the feature at `location` depends on: a mask (height, width), True where it does.
+
+    `read` maps `images` (batch, 3, height, width) to features (batch, location, d_feature). A pixel counts when the
+    feature has a gradient there in any of the images: random images keep a silent unit from hiding a path. A layer
+    that mixes the images of a batch, such as batch normalisation in training, must be in eval mode.
+
+    >>> from course_lib.convolution import ConvFeatures
+    >>> mask = receptive_field(ConvFeatures(d_feature=64).eval(), torch.randn(4, 3, 32, 32), location=27)
+    >>> mask.any(dim=0).sum().item(), mask.any(dim=1).sum().item()
+    (7, 7)
+    """
+    check_shape(images, "batch 3 height width", "images")
+    images = images.detach().requires_grad_()
+    features = read(images)  # (batch, location, d_feature)
+    (gradient,) = torch.autograd.grad(features[:, location].sum(), images)  # (batch, 3, height, width)
+    return (gradient != 0).any(dim=0).any(dim=0)  # (height, width)
+
+
+def pointing_rate(weights: torch.Tensor, masks: torch.Tensor) -> float:
+    """Return the share of pictures whose largest weight lies on the object.
+
+    `weights` is (batch, location) on a square grid, row by row; `masks` (batch, height, width) is True on the object.
+    A location counts as on the object when its cell of the grid holds at least one of the object's pixels. This is the
+    pointing game of Zhang et al. (2018), with exact masks instead of boxes.
+
+    >>> mask = torch.zeros(1, 4, 4, dtype=torch.bool)
+    >>> mask[0, :2, 2:] = True  # the upper right quarter
+    >>> pointing_rate(torch.tensor([[0.1, 0.7, 0.1, 0.1]]), mask)
+    1.0
+    """
+    on_object = cells_on_object(masks, locations=weights.shape[-1])  # (batch, location)
+    check_shape(weights, "batch location", "weights", batch=len(on_object))
+    looked_at = weights.argmax(dim=-1, keepdim=True)  # (batch, 1)
+    return on_object.gather(1, looked_at).float().mean().item()
+
+
+def cells_on_object(masks: torch.Tensor, locations: int) -> torch.Tensor:
+    """Return which of the `locations` cells of a square grid touch the object: (batch, location), boolean.
+
+    Its mean is the chance of pointing: how often a random location would hit.
+
+    >>> mask = torch.zeros(1, 4, 4, dtype=torch.bool)
+    >>> mask[0, :2, 2:] = True
+    >>> cells_on_object(mask, locations=4)
+    tensor([[False,  True, False, False]])
+    """
+    sizes = check_shape(masks, "batch height width", "masks")
+    side = round(locations**0.5)
+    if side**2 != locations or sizes["height"] % side or sizes["width"] % side:
+        raise ValueError(
+            f"`locations` is {locations}, expected a square grid that divides the masks {tuple(masks.shape)}"
+        )
+    pixels = masks.to(torch.uint8)
+    return reduce(pixels, "batch (y dy) (x dx) -> batch (y x)", "max", y=side, x=side).bool()  # (batch, location)

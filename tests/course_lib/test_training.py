@@ -1,0 +1,47 @@
+import pytest
+import torch
+from torch import nn
+
+from course_lib.training import train
+
+
+def fit(seed):
+    torch.manual_seed(0)
+    model = nn.Linear(2, 1)
+    x = torch.randn(64, 2)
+
+    def batch_loss(generator):
+        chosen = torch.randint(64, (8,), generator=generator)
+        return ((model(x[chosen]) - x[chosen].sum(dim=1, keepdim=True)) ** 2).mean()
+
+    return model, train(model, batch_loss, steps=100, learning_rate=0.1, seed=seed)
+
+
+def test_learns_and_ends_in_eval_mode():
+    model, losses = fit(seed=0)
+    assert len(losses) == 100 and losses[-1] < 1e-2 < losses[0]
+    assert not model.training
+
+
+def test_the_seed_decides_the_batches():
+    assert fit(seed=0)[1] == fit(seed=0)[1]
+    assert fit(seed=0)[1] != fit(seed=1)[1]
+
+
+def test_one_step_is_enough_to_be_called():
+    model = nn.Linear(1, 1)
+    assert len(train(model, lambda generator: model(torch.ones(1)).sum(), steps=1, learning_rate=0.1, seed=0)) == 1
+
+
+def test_a_loss_that_is_not_finite_stops_at_once():
+    model = nn.Linear(1, 1)
+    with pytest.raises(ValueError, match="the loss is nan at step 0"):
+        train(model, lambda generator: model(torch.ones(1)).sum() * float("nan"), steps=5, learning_rate=0.1, seed=0)
+
+
+def test_long_gradients_are_cut():
+    """The first step of a huge loss moves no further than the learning rate allows, and the schedule warms up."""
+    model = nn.Linear(1, 1, bias=False)
+    start = model.weight.item()
+    train(model, lambda generator: 1e9 * model(torch.ones(1)).sum(), steps=40, learning_rate=0.01, seed=0)
+    assert abs(model.weight.item() - start) <= 40 * 0.01
