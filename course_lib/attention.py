@@ -8,7 +8,7 @@ from course_lib.softmax import softmax
 
 
 class AdditiveAttention(nn.Module):
-    """Score each key against the query with a small network: score = vᵀ tanh(W q + U k).
+    """Score each key against the query with a small network: score = vᵀ tanh(W_q q + W_k k).
 
     Query and keys may have different widths: both are first brought to `d_hidden`. After Bahdanau, Cho and Bengio
     (2015); Xu et al. (2015) use the same scores to look at pictures.

@@ -2,6 +2,7 @@
 
 import json
 import os
+from pathlib import Path
 
 
 class BrokenClaim(AssertionError):
@@ -45,5 +46,5 @@ def _state(kind: str, name: str, value: float, at_least: float | None, at_most: 
 def _record(**statement) -> None:
     """Append the statement to the file that `course claims` collects, when it runs us."""
     if path := os.environ.get("COURSE_CLAIMS_FILE"):
-        with open(path, "a", encoding="utf-8") as file:
+        with Path(path).open("a", encoding="utf-8") as file:
             file.write(json.dumps(statement) + "\n")

@@ -11,7 +11,7 @@ FLOORS = [
     "recurrence convolution multi_head normalisation blocks cache tiling",
     "models",
     "training decoding data",
-    "properties inspection figures",
+    "properties inspection figures explorers",
     "grading authoring __main__",
 ]
 FLOOR = {module: floor for floor, modules in enumerate(FLOORS) for module in modules.split()}

@@ -1,0 +1,85 @@
+# Two commands for a machine that has Python and make:
+#   make book    build the book and say where it is        (SOLUTIONS=0 leaves the worked solutions out)
+#   make test    run everything: lint, unit tests and doctests, the notebooks, the book in a browser
+# and   make serve   read the book at http://localhost:8000
+#       make check   lint only
+#       make clean   remove what the others made
+# Each step runs only when its inputs changed. Stamps: .venv/.installed, .venv/.browser, _build/html/.built
+
+PYTHON  ?= python3
+BIN     := .venv/bin
+PYTEST  := $(BIN)/python -m pytest --quiet
+WORKERS := --numprocesses auto --maxprocesses 8
+PORT    ?= 8000
+
+ifeq ($(SOLUTIONS),0)
+OUTPUT := _build/without_solutions
+TOC    := $(OUTPUT)/_toc.yml
+HTML   := $(OUTPUT)/_build/html
+else
+OUTPUT := .
+TOC    := _toc.yml
+HTML   := _build/html
+endif
+
+# What the pages are made of. The notebooks, not their texts: a build publishes what `course sync` executed.
+SOURCES := _config.yml $(TOC) $(shell find book exercises solutions course_lib -type f -not -path 'book/text/*' \
+    -not -path '*/.*' -not -path '*/__pycache__/*' 2>/dev/null)
+
+.PHONY: book serve check test test-code test-notebooks test-rendered clean
+.NOTPARALLEL:
+.DELETE_ON_ERROR:
+
+book: $(HTML)/.built
+	@echo "The book is here, open it in a browser: $(CURDIR)/$(HTML)/index.html"
+
+# Whole every time: a build that only adds keeps quiet about the pages that it did not read again, and keeps pages that are gone.
+$(HTML)/.built: .venv/.installed $(SOURCES)
+	@rm -rf $(HTML) $(OUTPUT)/_build/.doctrees
+	$(BIN)/jupyter-book build . -W -n --keep-going --quiet --toc $(TOC) --path-output $(OUTPUT) >/dev/null
+	@touch $@
+
+_build/without_solutions/_toc.yml: _toc.yml
+	@mkdir -p $(@D)
+	@sed '/Worked solutions/,$$d' $< > $@
+
+serve: $(HTML)/.built
+	@echo "The book: http://localhost:$(PORT)/ (stop with Ctrl-C)"
+	@$(BIN)/python -m http.server --bind 127.0.0.1 --directory $(HTML) $(PORT)
+
+check: .venv/.installed
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/codespell
+	$(BIN)/course sync --check
+	$(BIN)/course make-exercises --check
+
+test: check test-code test-notebooks test-rendered
+	@echo "All of it passed."
+
+test-code: .venv/.installed
+	$(PYTEST) $(WORKERS) -m "not rendered"
+
+test-notebooks: .venv/.installed
+	$(PYTEST) $(WORKERS) --dist loadfile --nbval --nbval-current-env book
+
+# A run of its own: Playwright keeps an event loop in its process, and other tests start theirs.
+test-rendered: _build/html/.built .venv/.browser
+	$(PYTEST) $(WORKERS) --dist loadgroup -m rendered tests/book
+
+.venv/.created:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "The course needs Python 3.11 or later; $(PYTHON) is Python %d.%d. Name another one: make PYTHON=python3.11" % sys.version_info[:2])'
+	$(PYTHON) -m venv .venv
+	@touch $@
+
+.venv/.installed: .venv/.created requirements.txt pyproject.toml
+	@echo "Installing the pinned packages (minutes the first time, about 2 GB)"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
+	@touch $@
+
+.venv/.browser: .venv/.installed tests/book/browser.py
+	$(BIN)/python tests/book/browser.py
+	@touch $@
+
+clean:
+	rm -rf .venv _build .pytest_cache .ruff_cache .hypothesis

@@ -1,0 +1,24 @@
+// What axe-core finds in the theme and its extensions, put right in the page.
+document.addEventListener("DOMContentLoaded", () => {
+  const correct = (selector, change) => document.querySelectorAll(selector).forEach(change);
+
+  // sphinx-book-theme: the label of a button must hold the words that stand on it ("Search Ctrl+K") ...
+  correct(".search-button-field, .theme-switch-button", (button) => button.removeAttribute("aria-label"));
+  // ... and the name of the book, above the contents, belongs to a landmark.
+  correct(".sidebar-primary-item:has(> .navbar-brand)", (item) => {
+    item.setAttribute("role", "region");
+    item.setAttribute("aria-label", "Book");
+  });
+
+  // Markdown's task lists: a box is named by the text beside it.
+  correct(".task-list-item-checkbox", (box) => box.setAttribute("aria-label", box.parentElement.textContent.trim()));
+
+  // docutils: a bibliography is a list of items; the role that it writes is deprecated.
+  correct("[role=doc-biblioentry]", (entry) => entry.setAttribute("role", "listitem"));
+
+  // jupyterquiz draws its questions after the page has loaded; its fields have a name beside them, unconnected.
+  const nameFields = () =>
+    correct(".Quiz .Input-text:not([aria-label])", (field) => field.setAttribute("aria-label", "Your answer"));
+  new MutationObserver(nameFields).observe(document.body, { childList: true, subtree: true });
+  nameFields();
+});

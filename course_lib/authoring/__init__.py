@@ -1,0 +1,1 @@
+"""How the course is made: chapters executed, exercises derived from their solutions, claims measured."""

@@ -1,0 +1,90 @@
+"""What stands in the ledger of claims (book/_data/claims.json): each statement of a chapter with its value per seed."""
+
+import json
+import math
+import re
+from pathlib import Path
+
+from course_lib.project import CourseError
+
+
+def read_ledger(path: str | Path) -> dict[str, dict]:
+    """Return the chapters of the ledger at `path`: for each number ("02") its claims and how they were measured.
+
+    Raises CourseError where nothing was measured yet.
+    """
+    try:
+        return json.loads(Path(path).read_text(encoding="utf-8"))["chapters"]
+    except FileNotFoundError:
+        raise CourseError(f"there is no {path} yet: run `course claims`") from None
+
+
+def as_json(chapters: dict[str, dict]) -> str:
+    """Return the file that holds `chapters`, one line a list of numbers, so that one new value changes one line."""
+    text = json.dumps({"chapters": dict(sorted(chapters.items()))}, indent=1, ensure_ascii=False)
+    return re.sub(r"\[[^\[\]{}]*\]", lambda numbers: re.sub(r"\n\s*", " ", numbers[0]), text) + "\n"
+
+
+def summarise(seeds: dict[int, list[dict]]) -> list[dict]:
+    """Return the claims of a chapter from the statements it made under each seed, in the order of the chapter.
+
+    Raises CourseError where seeds made different statements: then their values cannot be compared.
+
+    >>> said = {"kind": "claim", "name": "exact", "at_least": 0.9, "at_most": None, "holds": True}
+    >>> (claim,) = summarise({0: [said | {"value": 0.95}], 1: [said | {"value": 0.97}]})
+    >>> claim["values"], claim["worst"], round(claim["spread"], 2)
+    ([0.95, 0.97], 0.95, 0.02)
+    """
+    first_seed, first = next(iter(seeds.items()))
+    if not first:
+        raise CourseError("states no claim")
+    names = [statement["name"] for statement in first]
+    if twice := {name for name in names if names.count(name) > 1}:
+        raise CourseError(f"states {_quoted(twice)} twice: each claim needs a name of its own")
+    expected = [_identity(statement) for statement in first]
+    for seed, statements in seeds.items():
+        identities = [_identity(statement) for statement in statements]
+        if identities != expected:
+            differing = {each["name"] for each in expected + identities if (each in expected) != (each in identities)}
+            raise CourseError(f"does not state the same under seeds {first_seed} and {seed}: {_quoted(differing)}")
+    return [_summary([statements[index] for statements in seeds.values()]) for index in range(len(first))]
+
+
+def holds(claim: dict, value: float | None = None) -> bool:
+    """Return whether `value`, by default the worst one, keeps to the bound of the claim.
+
+    >>> holds({"at_least": 0.95, "at_most": None, "worst": 0.97})
+    True
+    """
+    return _margin(claim, claim["worst"] if value is None else value) >= 0
+
+
+def bound(claim: dict) -> str:
+    """Return the bound of a claim in characters, with a space that does not break.
+
+    >>> bound({"at_least": None, "at_most": 0.5}).split()
+    ['≤', '0.5']
+    """
+    sign, limit = ("≥", claim["at_least"]) if claim["at_least"] is not None else ("≤", claim["at_most"])
+    return f"{sign}\N{NO-BREAK SPACE}{limit:g}"
+
+
+def _identity(statement: dict) -> dict:
+    return {key: statement[key] for key in ("kind", "name", "at_least", "at_most")}
+
+
+def _quoted(names: set[str]) -> str:
+    return ", ".join(f'"{name}"' for name in sorted(names))
+
+
+def _summary(statements: list[dict]) -> dict:
+    values = [statement["value"] for statement in statements]
+    claim = _identity(statements[0])
+    worst = min(values, key=lambda value: _margin(claim, value))
+    return claim | {"values": values, "worst": worst, "spread": max(values) - min(values)}
+
+
+def _margin(claim: dict, value: float) -> float:
+    """Return how far `value` is on the right side of the bound; a value that could not be computed is beyond any."""
+    margin = value - claim["at_least"] if claim["at_least"] is not None else claim["at_most"] - value
+    return -math.inf if math.isnan(margin) else margin

@@ -1,0 +1,81 @@
+"""Text notebooks (MyST Markdown) and Jupyter notebooks, written so that changing one line is a small diff."""
+
+import hashlib
+import tempfile
+from pathlib import Path
+
+import jupytext
+import nbformat
+from nbformat import NotebookNode
+
+from course_lib.project import CourseError, find_chapter
+
+
+def read_text(path: Path) -> NotebookNode:
+    """Return the text notebook at `path` as a Jupyter notebook without outputs.
+
+    The cells are named c0, c1, ... in their order, because jupytext would draw new names at every reading.
+    """
+    notebook = jupytext.read(path)
+    notebook.metadata = NotebookNode(kernelspec={"name": "python3", "display_name": "Python 3", "language": "python"})
+    number_cells(notebook)
+    return notebook
+
+
+def number_cells(notebook: NotebookNode) -> None:
+    """Name the cells c0, c1, ... in their order."""
+    notebook.nbformat_minor = 5  # the first version in which cells have names
+    for index, cell in enumerate(notebook.cells):
+        cell["id"] = f"c{index}"
+
+
+def as_json(notebook: NotebookNode) -> str:
+    """Return the file that holds `notebook`; raises nbformat.ValidationError where Jupyter could not open it."""
+    nbformat.validate(notebook)
+    return nbformat.writes(notebook) + "\n"
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """Write `text` to `path`; whoever interrupts it finds the old file or the new one, never half of one."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
+        temporary = Path(file.name)
+        file.write(text.encode("utf-8"))
+    try:
+        temporary.chmod(0o644)  # a temporary file can be read by its owner only
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def digest(text: str) -> str:
+    """Return the SHA-256 of `text` in hexadecimal."""
+    return hashlib.sha256(text.encode("utf-8")).hexdigest()
+
+
+def file_digest(path: Path) -> str:
+    """Return the SHA-256 of a text file, the same whether its lines end as on Linux or as on Windows."""
+    return digest(path.read_text(encoding="utf-8"))
+
+
+def find_texts(folder: Path, chapters: list[str]) -> list[Path]:
+    """Return the text notebooks in `folder` that `chapters` name, by number ("02") or stem; without names, all.
+
+    Raises CourseError for a name that belongs to no file.
+    """
+    if not chapters:
+        return sorted(folder.glob("*.md"))
+    return sorted({_find_text(folder, chapter) for chapter in chapters})
+
+
+def _find_text(folder: Path, chapter: str) -> Path:
+    by_stem = folder / f"{chapter}.md"
+    return by_stem if by_stem.exists() else find_chapter(folder, chapter, ".md")
+
+
+def read_notebook(path: Path) -> NotebookNode:
+    """Return the Jupyter notebook at `path`; raises CourseError where the file holds none."""
+    try:
+        return nbformat.read(path, as_version=4)
+    except Exception as error:  # whatever is wrong with the file, the reader of the message needs its name
+        raise CourseError(f"{path.name} cannot be read as a notebook: {str(error).splitlines()[0]}") from None

@@ -1,0 +1,138 @@
+"""Deriving the exercises that learners fill in (exercises/*.ipynb) from their solutions (solutions/*.md)."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+from nbformat import NotebookNode
+from nbformat.v4 import new_markdown_cell
+
+from course_lib.authoring.leaks import leaked_lines
+from course_lib.authoring.notebooks import as_json, find_texts, number_cells, read_notebook, read_text, write_atomically
+from course_lib.project import CourseError, find_chapter, root
+
+CODE_ANSWER = re.compile(r"^([ \t]*)# BEGIN SOLUTION\n.*?^[ \t]*# END SOLUTION$", re.MULTILINE | re.DOTALL)
+TEXT_ANSWER = re.compile(r"^<!-- BEGIN SOLUTION -->$.*?^<!-- END SOLUTION -->$", re.MULTILINE | re.DOTALL)
+MARKER = re.compile("(BEGIN|END) SOLUTION")
+HEADING = re.compile(r"^## (\d\d\.\d+) .+$", re.MULTILINE)
+
+
+def make(home: Path | None = None, find_exercise: Callable | None = None) -> int:
+    """Write exercises/*.ipynb and return 0; raises CourseError where markers or cells are not as they must be.
+
+    `home` is the folder of the course and `find_exercise` finds a declaration by its id, such as "02.3"; tests give
+    their own.
+    """
+    home, find_exercise = home or root(), find_exercise or _declared
+    # All are derived before the first is written: a mistake in one leaves the folder as it was.
+    wanted = {_stub(text): as_json(derive(text, find_exercise)) for text in find_texts(home / "solutions", [])}
+    for path, content in wanted.items():
+        write_atomically(path, content)
+    for path in _left_over(home):
+        path.unlink()
+        print(f"removed exercises/{path.name}, which has no solutions")
+    print(f"{len(wanted)} written to exercises/")
+    return 0
+
+
+def check(home: Path | None = None, find_exercise: Callable | None = None) -> int:
+    """Print which exercises are missing, left over, not what `make` would write, or show an answer; return 1 if any."""
+    home, find_exercise = home or root(), find_exercise or _declared
+    texts = find_texts(home / "solutions", [])
+    problems = [problem for text in texts for problem in _problems(text, find_exercise)]
+    problems += [f"exercises/{path.name}: left over, solutions/{path.stem}.md is missing" for path in _left_over(home)]
+    print("\n".join(problems) or f"all {len(texts)} exercises in step, no answer leaked")
+    return 1 if problems else 0
+
+
+def start(chapters: list[str], home: Path | None = None) -> None:
+    """Copy exercises to my_exercises/, keep every file that is already there, and say what to do next.
+
+    Raises CourseError for an unknown chapter.
+    """
+    home = home or root()
+    folder = home / "exercises"
+    names = chapters or [path.stem[:2] for path in sorted(folder.glob("*.ipynb"))]
+    sources = [find_chapter(folder, name, ".ipynb") for name in names]
+    for source in sources:
+        copy = home / "my_exercises" / source.name
+        if copy.exists():
+            print(f"kept    my_exercises/{copy.name} (it may hold your work; move it away to start afresh)")
+        else:
+            write_atomically(copy, source.read_text(encoding="utf-8"))
+            print(f"copied  my_exercises/{copy.name}")
+    if sources:
+        print("next    jupyter lab my_exercises")
+        print(f"then    course check {sources[0].stem[:2]}")
+
+
+def derive(text: Path, find_exercise: Callable) -> NotebookNode:
+    """Return the notebook for learners: answers taken out, difficulty and hints put in.
+
+    Raises CourseError for an answer without its markers, and for an exercise without a cell for the answer.
+    """
+    notebook = read_text(text)
+    cells, exercise, hints = [], None, ()
+    for cell in notebook.cells:
+        if cell.cell_type == "markdown":
+            cell.source = TEXT_ANSWER.sub("", cell.source).strip().replace("# Solutions: ", "# Exercises: ", 1)
+            for heading in HEADING.finditer(cell.source):
+                _require(not hints, text, f"exercise {exercise} has no code cell tagged `answer`")
+                exercise, declared = heading[1], find_exercise(heading[1])
+                hints = declared.hints
+                cell.source = cell.source.replace(heading[0], f"{heading[0]}\n\n{_effort(declared)}", 1)
+        elif "answer" in cell.metadata.get("tags", []):
+            if hints:
+                cells.append(new_markdown_cell(_folded(hints)))
+                hints = ()
+            cell.source, answers = CODE_ANSWER.subn(r"\1raise NotImplementedError", cell.source)
+            _require(answers, text, f"an answer of exercise {exercise} has no `# BEGIN SOLUTION` ... `# END SOLUTION`")
+        _require(not MARKER.search(cell.source), text, f"a marker without its partner in exercise {exercise}")
+        if cell.source:
+            cells.append(cell)
+    _require(not hints, text, f"exercise {exercise} has no code cell tagged `answer`")
+    notebook.cells = cells
+    number_cells(notebook)
+    return notebook
+
+
+def _require(condition: object, text: Path, sentence: str) -> None:
+    if not condition:
+        raise CourseError(f"solutions/{text.name}: {sentence}")
+
+
+def _declared(exercise: str):
+    from course_lib.grading.declarations import find_exercise  # brings torch, for which `course start` need not wait
+
+    return find_exercise(exercise)
+
+
+def _effort(exercise) -> str:
+    return f"*Difficulty {exercise.difficulty} of 4 · about {exercise.minutes} minutes · {exercise.points} points*"
+
+
+def _folded(hints: tuple[str, ...]) -> str:
+    """Return the hints, each behind a line to click; the empty lines make Markdown of what stands between the tags."""
+    return "\n\n".join(
+        f"<details><summary>Hint {number}</summary>\n\n{hint}\n\n</details>" for number, hint in enumerate(hints, 1)
+    )
+
+
+def _problems(text: Path, find_exercise: Callable) -> list[str]:
+    path = _stub(text)
+    if not path.exists():
+        return [f"exercises/{path.name}: missing, run `course make-exercises`"]
+    problems = []
+    if path.read_text(encoding="utf-8") != as_json(derive(text, find_exercise)):
+        problems.append(f"exercises/{path.name}: differs from its solutions, run `course make-exercises`")
+    leaked = leaked_lines(read_text(text), read_notebook(path))
+    return problems + [f"exercises/{path.name}: shows a line of an answer: {line}" for line in leaked]
+
+
+def _stub(text: Path) -> Path:
+    return text.parent.parent / "exercises" / f"{text.stem}.ipynb"
+
+
+def _left_over(home: Path) -> list[Path]:
+    stubs = {_stub(text) for text in find_texts(home / "solutions", [])}
+    return sorted(set((home / "exercises").glob("*.ipynb")) - stubs)

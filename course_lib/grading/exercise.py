@@ -1,0 +1,80 @@
+"""The form of a declaration: what an exercise asks for, what is verified, and how people go wrong."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from course_lib.grading.call import Call
+
+Case = dict[str, Any]  # arguments by name: tensors and plain numbers only, so that a case can travel to another process
+
+
+@dataclass(frozen=True)
+class Property:
+    """One thing that is true of every right answer.
+
+    `judge(call, case)` returns None when it holds, else one sentence: sizes, what came back, what was expected.
+    With `only_when_right` the points count only where every other property of the task holds.
+    """
+
+    name: str
+    points: int
+    judge: Callable[[Call, Case], str | None]
+    only_when_right: bool = False
+
+
+@dataclass(frozen=True)
+class Misconception:
+    """One way in which people go wrong: a short wrong answer, what to tell them, and the property that must fail."""
+
+    name: str
+    sentence: str
+    implementation: Callable[..., torch.Tensor]
+    breaks: str
+
+
+@dataclass(frozen=True)
+class Task:
+    """One function to write; `cases` draws one random case, `examples` are the fixed ones of the statement."""
+
+    function: str
+    parameters: tuple[str, ...]
+    returns: str
+    cases: Callable[[torch.Generator], Case]
+    examples: tuple[Case, ...]
+    reference: Callable[..., torch.Tensor]
+    properties: tuple[Property, ...]
+    misconceptions: tuple[Misconception, ...]
+
+    @property
+    def signature(self) -> str:
+        """The call as a learner writes it, such as `attend(weights, values)`."""
+        return f"{self.function}({', '.join(self.parameters)})"
+
+    @property
+    def points(self) -> int:
+        """The points of all properties."""
+        return sum(each.points for each in self.properties)
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """One numbered exercise: `difficulty` from 1 to 4; hints from a nudge to a plan to nearly the line.
+
+    `forbidden` names operators of torch's dispatcher, such as "aten::_softmax", that an answer must do without.
+    """
+
+    id: str
+    title: str
+    difficulty: int
+    minutes: int
+    tasks: tuple[Task, ...]
+    hints: tuple[str, ...]
+    forbidden: tuple[str, ...] = ()
+
+    @property
+    def points(self) -> int:
+        """The points of all tasks."""
+        return sum(task.points for task in self.tasks)

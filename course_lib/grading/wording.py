@@ -1,0 +1,77 @@
+"""Tensors and values in words short enough for one line of a report."""
+
+from typing import Any
+
+import torch
+
+SHOWN_WHOLE = 8  # so many numbers can be taken in at a glance; a larger tensor is described by its shape
+
+
+def describe(value: Any) -> str:
+    """Return a small tensor as its numbers, a larger one as its shape, anything else as Python writes it.
+
+    >>> describe(torch.tensor([[0.25, 0.75]]))
+    '[[0.25, 0.75]]'
+    >>> describe(torch.zeros(2, 3, 4))
+    'of shape (2, 3, 4)'
+    """
+    if isinstance(value, torch.Tensor):
+        return str(_rounded(value.tolist())) if value.numel() <= SHOWN_WHOLE else f"of shape {tuple(value.shape)}"
+    return repr(_rounded(value))
+
+
+def describe_case(arguments: dict[str, Any]) -> str:
+    """Return the arguments of one call: their numbers where there are few in all, else their shapes.
+
+    >>> describe_case({"scores": torch.zeros(2), "temperature": 0.5})
+    'scores = [0.0, 0.0], temperature = 0.5'
+    >>> describe_case({"query": torch.zeros(2, 4), "keys": torch.zeros(2, 3, 4)})
+    'query of shape (2, 4), keys of shape (2, 3, 4)'
+    """
+    small = sum(each.numel() for each in arguments.values() if isinstance(each, torch.Tensor)) <= SHOWN_WHOLE
+    return ", ".join(
+        f"{name} = {describe(value)}"
+        if small or not isinstance(value, torch.Tensor)
+        else f"{name} of shape {tuple(value.shape)}"
+        for name, value in arguments.items()
+    )
+
+
+def describe_kind(value: torch.Tensor) -> str:
+    """Return shape and kind of numbers.
+
+    >>> describe_kind(torch.zeros(2, 3))
+    'shape (2, 3) of float32'
+    """
+    return f"shape {tuple(value.shape)} of {str(value.dtype).removeprefix('torch.')}"
+
+
+def describe_difference(answer: torch.Tensor, expected: torch.Tensor, wrong: torch.Tensor) -> str:
+    """Say what came back and what was expected, where the boolean tensor `wrong` is True; all three have one shape.
+
+    >>> describe_difference(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 3.0]), torch.tensor([False, True]))
+    'came [1.0, 2.0], expected [1.0, 3.0]'
+    """
+    if answer.numel() <= SHOWN_WHOLE:
+        return f"came {describe(answer)}, expected {describe(expected)}"
+    first = tuple(wrong.nonzero()[0].tolist())
+    came, due = (_rounded(tensor[first].item()) for tensor in (answer, expected))
+    count = int(wrong.sum())
+    return f"{count} of {answer.numel()} entries differ; at {list(first)} came {came}, expected {due}"
+
+
+def shorten(text: str, length: int) -> str:
+    """Cut `text` to `length` characters, on one line.
+
+    >>> shorten("a long  sentence", 8)
+    'a long …'
+    """
+    text = " ".join(text.split())
+    return text if len(text) <= length else text[: length - 1] + "…"
+
+
+def _rounded(value: Any) -> Any:
+    """Round floats to four significant digits and rounding noise to 0, inside nested lists too."""
+    if isinstance(value, list):
+        return [_rounded(each) for each in value]
+    return round(float(f"{value:.4g}"), 6) if isinstance(value, float) else value

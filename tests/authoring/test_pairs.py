@@ -1,0 +1,225 @@
+import json
+import sys
+
+import nbformat
+import pytest
+
+from course_lib.authoring import pairs
+from course_lib.project import CourseError
+
+
+@pytest.fixture
+def executed(course, monkeypatch) -> list[str]:
+    """The names of the chapters that were executed, in order; nothing is executed really, which takes no time."""
+    names = []
+
+    async def remember(name, notebook, home, after_cell, environment=None, go_on_after=""):
+        names.append(name)
+        for cell in notebook.cells:
+            if cell.cell_type == "code":
+                cell.execution_count = len(names)
+
+    monkeypatch.setattr(pairs, "execute", remember)
+    return names
+
+
+def outputs(path) -> list:
+    cells = nbformat.read(path, as_version=4).cells
+    return [output for cell in cells if cell.cell_type == "code" for output in cell.outputs]
+
+
+def test_a_chapter_becomes_a_notebook_with_outputs_and_nothing_that_differs_from_run_to_run(course, monkeypatch):
+    other_python = {"argv": ["/no/such/python"], "display_name": "Python 3", "language": "python"}
+    course.write("elsewhere/kernels/python3/kernel.json", json.dumps(other_python))
+    monkeypatch.setenv("JUPYTER_PATH", str(course.home / "elsewhere"))
+    course.write("course_lib/numbers.py", "ANSWER = 42\n")
+    noise = "import sys\nprint('a', flush=True)\nprint('noise', file=sys.stderr, flush=True)\nprint('b')"
+    this_python = "import sys; print(sys.executable)"
+    course.chapter("01_one", "from course_lib.numbers import ANSWER", noise, "ANSWER", this_python)
+    assert pairs.sync([], False, course.home) == 0
+
+    first = course.notebook("01_one").read_bytes()
+    notebook = nbformat.reads(first.decode(), as_version=4)
+    nbformat.validate(notebook)
+    assert [cell.id for cell in notebook.cells] == ["c0", "c1", "c2", "c3", "c4"]
+    assert notebook.metadata.kernelspec.name == "python3"
+    assert "language_info" not in notebook.metadata
+    assert [output.get("text") or output.data["text/plain"] for output in outputs(course.notebook("01_one"))] == [
+        "a\nb\n",
+        "42",
+        f"{sys.executable}\n",  # the kernel is this Python, whatever is installed elsewhere
+    ]
+    assert not any(key in cell.metadata for cell in notebook.cells for key in ("execution", "collapsed"))
+
+    assert pairs.sync([], True, course.home) == 0
+    assert course.notebook("01_one").read_bytes() == first
+
+
+def test_the_kernel_starts_in_the_folder_of_the_notebooks_with_seed_0_and_inline_figures(course, monkeypatch):
+    monkeypatch.setenv("COURSE_SEED", "7")
+    monkeypatch.setenv("COURSE_CLAIMS_FILE", "/nowhere/claims")
+    monkeypatch.setenv("MPLBACKEND", "agg")
+    folder = "import os; print(os.path.basename(os.getcwd()))"
+    show = "print(*map(os.environ.get, ('COURSE_SEED', 'COURSE_CLAIMS_FILE', 'OMP_NUM_THREADS')))"
+    course.chapter("01_one", folder, show, "print(os.environ['MPLBACKEND'])")
+    assert pairs.sync([], False, course.home) == 0
+    texts = [output.text for output in outputs(course.notebook("01_one"))]
+    assert texts[:2] == ["book\n", "0 None 1\n"]
+    assert "inline" in texts[2]
+
+
+def test_nothing_changed_means_nothing_executed(course, executed):
+    course.chapter("01_one", "1")
+    assert pairs.sync([], False, course.home) == 0
+    before = course.notebook("01_one").stat().st_mtime_ns
+    assert pairs.sync([], False, course.home) == 0
+    assert executed == ["01_one"]
+    assert course.notebook("01_one").stat().st_mtime_ns == before
+    assert pairs.sync([], True, course.home) == 0
+    assert executed == ["01_one", "01_one"]
+
+
+def test_changed_text_executes_that_chapter_only(course, executed):
+    course.chapter("01_one", "1")
+    course.chapter("02_two", "2")
+    pairs.sync([], False, course.home)
+    course.chapter("02_two", "3")
+    pairs.sync([], False, course.home)
+    assert executed == ["01_one", "02_two", "02_two"]
+
+
+def test_windows_line_ends_are_no_change(course, executed):
+    text = course.chapter("01_one", "1")
+    pairs.sync([], False, course.home)
+    text.write_bytes(text.read_bytes().replace(b"\n", b"\r\n"))
+    assert pairs.check([], course.home) == 0
+
+
+def test_a_changed_module_executes_only_the_chapters_that_import_it_also_at_second_hand(course, executed, capsys):
+    course.write("course_lib/low.py", "x = 1\n")
+    course.write("course_lib/high.py", "from course_lib.low import x\n")
+    course.chapter("01_direct", "from course_lib import low")
+    course.chapter("02_second_hand", "from course_lib.high import x")
+    course.chapter("03_neither", "import math")
+    pairs.sync([], False, course.home)
+    course.write("course_lib/low.py", "x = 2\n")
+    capsys.readouterr()
+    assert pairs.check([], course.home) == 1
+    assert capsys.readouterr().out.splitlines() == [
+        "book/01_direct.ipynb: library changed: course_lib/low.py",
+        "book/02_second_hand.ipynb: library changed: course_lib/low.py",
+    ]
+    pairs.sync([], False, course.home)
+    assert executed[3:] == ["01_direct", "02_second_hand"]
+    assert pairs.check([], course.home) == 0
+
+
+def test_only_the_chapters_asked_for(course, executed):
+    course.chapter("01_one", "1")
+    course.chapter("claims", "2")
+    pairs.sync(["claims"], False, course.home)
+    assert executed == ["claims"]
+    pairs.sync(["01"], False, course.home)
+    assert executed == ["claims", "01_one"]
+    for command in (lambda: pairs.sync(["07"], False, course.home), lambda: pairs.check(["07"], course.home)):
+        with pytest.raises(CourseError, match="no chapter '07' .* 01"):
+            command()
+
+
+def test_a_failing_cell_is_named_and_the_old_notebook_stays_byte_for_byte(course, capsys):
+    course.chapter("01_one", "1")
+    course.chapter("02_two", "2")
+    assert pairs.sync([], False, course.home) == 0
+    before = course.notebook("01_one").read_bytes()
+    course.chapter("01_one", "x = 1", "y = x / 0\nprint(y)")
+    course.chapter("02_two", "22")
+    capsys.readouterr()
+    assert pairs.sync([], False, course.home) == 1
+    message = capsys.readouterr().out
+    assert "01_one, code cell 2 (`y = x / 0`): ZeroDivisionError: division by zero" in message
+    assert "Traceback" not in message
+    assert course.notebook("01_one").read_bytes() == before
+    assert outputs(course.notebook("02_two"))[0].data["text/plain"] == "22"
+    assert sorted(path.name for path in (course.home / "book").iterdir()) == ["01_one.ipynb", "02_two.ipynb", "text"]
+
+
+@pytest.mark.parametrize(
+    ("cell", "error"),
+    [("def f(:", "SyntaxError"), ("import os; os._exit(3)", "Python died")],
+)
+def test_other_ways_to_fail_are_sentences_too(course, capsys, cell, error):
+    course.chapter("01_one", cell)
+    assert pairs.sync([], False, course.home) == 1
+    assert f"01_one, code cell 1 (`{cell}`): {error}" in capsys.readouterr().out
+    assert not course.notebook("01_one").exists()
+
+
+def test_check_says_what_was_done_to_a_notebook(course, capsys):
+    course.chapter("01_one", "print(1)")
+    pairs.sync([], False, course.home)
+    path = course.notebook("01_one")
+    original = path.read_text(encoding="utf-8")
+
+    def reason_after(change) -> str:
+        notebook = json.loads(original)
+        change(notebook)
+        path.write_text(json.dumps(notebook), encoding="utf-8")
+        capsys.readouterr()
+        return f"{pairs.check([], course.home)} {capsys.readouterr().out}"
+
+    assert reason_after(lambda notebook: None) == "0 all 1 pairs in step\n"
+    by_hand = "1 book/01_one.ipynb: notebook edited by hand\n"
+    assert reason_after(lambda notebook: notebook["cells"][1].update(source="print(2)")) == by_hand
+    assert reason_after(lambda notebook: notebook["cells"][1]["outputs"][0].update(text="2\n")) == by_hand
+    assert reason_after(lambda notebook: notebook["cells"][0].update(source="# Another title")) == by_hand
+    never = "1 book/01_one.ipynb: outputs missing, never executed by `course sync 01_one`\n"
+    assert reason_after(lambda notebook: notebook["cells"][1].update(execution_count=None, outputs=[])) == never
+    assert reason_after(lambda notebook: notebook["metadata"].pop("course")) == never
+
+    assert pairs.sync([], False, course.home) == 0
+    assert path.read_text(encoding="utf-8") == original
+
+
+def test_text_edited_while_the_chapter_runs_is_noticed(course, monkeypatch):
+    course.chapter("01_one", "1")
+
+    async def slow(name, notebook, *_):
+        course.chapter("01_one", "2")
+        notebook.cells[1].execution_count = 1
+
+    monkeypatch.setattr(pairs, "execute", slow)
+    pairs.sync([], False, course.home)
+    assert pairs.check([], course.home) == 1
+
+
+def test_check_finds_missing_orphaned_changed_and_unreadable_notebooks(course, executed, capsys):
+    course.chapter("01_one", "1")
+    course.chapter("02_two", "2")
+    pairs.sync([], False, course.home)
+    course.chapter("02_two", "3")
+    course.chapter("03_three", "3")
+    course.write("book/04_four.ipynb", "{}")
+    capsys.readouterr()
+    assert pairs.check([], course.home) == 1
+    assert capsys.readouterr().out.splitlines() == [
+        "book/02_two.ipynb: text changed",
+        "book/03_three.ipynb: missing, run `course sync 03_three`",
+        "book/04_four.ipynb: no text, book/text/04_four.md is missing",
+    ]
+    assert pairs.check(["01"], course.home) == 0
+    course.notebook("01_one").write_text("<<<<<<< HEAD", encoding="utf-8")
+    capsys.readouterr()
+    assert pairs.check(["01"], course.home) == 1
+    assert capsys.readouterr().out.startswith("book/01_one.ipynb: not a notebook")
+    pairs.sync(["01"], False, course.home)
+    assert pairs.check(["01"], course.home) == 0
+
+
+def test_a_page_that_reads_the_ledger_is_executed_when_the_ledger_changes(course, executed):
+    course.chapter("01_one", "1")
+    course.chapter("claims", "open('_data/claims.json')")
+    course.write("book/_data/claims.json", "{}")
+    pairs.sync([], False, course.home)
+    course.write("book/_data/claims.json", '{"chapters": {}}')
+    pairs.sync([], False, course.home)
+    assert executed == ["01_one", "claims", "claims"]

@@ -1,0 +1,119 @@
+"""What every chapter keeps to. CONTRIBUTING.md says the same in words."""
+
+import functools
+import json
+import math
+import re
+
+import nbformat
+import pytest
+
+from course_lib.authoring import pairs
+from course_lib.grading.declarations import exercises
+from course_lib.project import root
+
+CHAPTERS = sorted(path.stem for path in (root() / "book" / "text").glob("[0-9][0-9]_*.md"))
+pytestmark = pytest.mark.parametrize("stem", CHAPTERS)
+
+
+@functools.cache
+def notebook(stem):
+    return nbformat.read(root() / "book" / f"{stem}.ipynb", as_version=4)
+
+
+def markdown(stem):
+    return "\n\n".join(cell.source for cell in notebook(stem).cells if cell.cell_type == "markdown")
+
+
+def prose(stem):
+    """Return the words that a reader reads, without code, formulas, and the frames of directives and roles."""
+    text = re.sub(r"^(`{3,})\{?(?!admonition|margin|note|tip).*?^\1`*$", " ", markdown(stem), flags=re.S | re.M)
+    text = re.sub(r"\$\$.*?\$\$|\$[^$\n]+\$|<[^>]+>|\{[\w:-]+\}`[^`]*`", " ", text, flags=re.S)
+    text = re.sub(r"^\s*[:`]{3,}.*$|^:[\w-]+:.*$", " ", text, flags=re.M)
+    return re.findall(r"[^\W\d_][\w'’-]*", text)
+
+
+@functools.cache
+def ledger():
+    return json.loads((root() / "book" / "_data" / "claims.json").read_text(encoding="utf-8"))["chapters"]
+
+
+def test_notebook_is_in_step_with_its_text(stem):
+    assert (reason := pairs.out_of_step(root() / "book" / "text" / f"{stem}.md", root())) is None, reason
+
+
+@pytest.mark.parametrize("kind", ["claim", "control"])
+def test_chapter_states_its_claim_and_its_control(stem, kind):
+    tagged = [cell for cell in notebook(stem).cells if kind in cell.metadata.get("tags", [])]
+    assert tagged, f"no cell has the tag `{kind}`"
+    for cell in tagged:
+        assert re.search(rf"\b{kind}\(", cell.source), f"a cell tagged `{kind}` does not call {kind}(...)"
+        printed = "".join(output.get("text", "") for output in cell.outputs)
+        assert re.search(rf"^{kind}\s", printed, flags=re.M), (
+            f"a cell tagged `{kind}` has no line of {kind}(...) below it"
+        )
+
+
+def test_statements_stand_in_tagged_cells(stem):
+    for cell in notebook(stem).cells:
+        if cell.cell_type == "code":
+            called = set(re.findall(r"^\s*(claim|control)\(", cell.source, flags=re.M))
+            assert called <= set(cell.metadata.get("tags", [])), f"{sorted(called)} called in a cell without that tag"
+
+
+def test_claims_were_measured_on_five_seeds_and_hold(stem):
+    assert stem[:2] in ledger(), f"the ledger does not know this chapter: run `course claims {stem[:2]}`"
+    entry = ledger()[stem[:2]]
+    # The digest of the text; that the notebook's own is current is the first test above.
+    measured = entry["source"] == notebook(stem).metadata["course"]["source"]
+    assert measured, f"the text changed since its claims were measured: run `course claims {stem[:2]}`"
+    assert len(set(entry["seeds"])) >= 5
+    assert {claim["kind"] for claim in entry["claims"]} == {"claim", "control"}
+    for claim in entry["claims"]:
+        assert len(claim["values"]) == len(entry["seeds"]), claim["name"]
+        least = -math.inf if claim["at_least"] is None else claim["at_least"]
+        most = math.inf if claim["at_most"] is None else claim["at_most"]
+        assert all(least <= value <= most for value in claim["values"]), f"{claim['name']} does not hold: {claim}"
+
+
+def test_figures_have_alternative_text_and_a_caption(stem):
+    drawing = [
+        cell
+        for cell in notebook(stem).cells
+        if any(kind.startswith("image/") for output in cell.get("outputs", []) for kind in output.get("data", {}))
+    ]
+    assert drawing, "no cell draws a figure"
+    for cell in drawing:
+        first_line = cell.source.partition("\n")[0]
+        options = cell.metadata.get("mystnb", {})
+        for group, key in [("image", "alt"), ("figure", "caption"), ("figure", "name")]:
+            assert str(options.get(group, {}).get(key, "")).strip(), f"`{first_line}`: no mystnb: {group}: {key}"
+
+
+def test_chapter_takes_a_misconception_seriously(stem):
+    assert re.search(r"^:class:.*\bmisconception\b", markdown(stem), flags=re.M), "no admonition of class misconception"
+
+
+def test_chapter_lists_its_exercises_and_links_their_page(stem):
+    assert re.search(rf"/exercises/{stem}\b", markdown(stem)), f"no link to exercises/{stem}"
+    missing = [exercise.id for exercise in exercises(stem[:2]) if exercise.id not in markdown(stem)]
+    assert not missing, f"the list leaves out {missing}"
+
+
+def test_exercises_are_declared_and_declarations_have_exercises(stem):
+    solutions = (root() / "solutions" / f"{stem}.md").read_text(encoding="utf-8")
+    headings = re.findall(r"^## (\d\d\.\d+) (.+)$", solutions, flags=re.M)
+    assert headings == [(exercise.id, exercise.title) for exercise in exercises(stem[:2])]
+    assert headings, "no exercise"
+
+
+def test_chapter_cites_at_least_five_works_that_are_in_the_bibliography(stem):
+    roles = re.findall(r"\{cite(?::\w+)?\}`([^`]+)`", markdown(stem))
+    cited = {key.strip() for keys in roles for key in keys.split(",")}
+    entries = set(re.findall(r"^@\w+\{\s*([^,\s]+)", (root() / "book/references.bib").read_text("utf-8"), flags=re.M))
+    assert cited <= entries, f"not in references.bib: {sorted(cited - entries)}"
+    assert len(cited) >= 5, f"only {sorted(cited)}"
+
+
+def test_chapter_has_the_length_of_a_chapter(stem):
+    assert 1800 <= len(prose(stem)) <= 3800

@@ -1,0 +1,130 @@
+"""Every page of the built book in a real browser, as a site and as files.
+
+A page is loaded once for each of the two, and looked at from all sides; the tests read what was seen.
+"""
+
+from dataclasses import dataclass, field
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+
+import axe_playwright_python
+import pytest
+from playwright.sync_api import sync_playwright
+
+from tests.book.browser import launch
+from tests.book.pages import HTML, built_pages, contents
+
+AXE = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text(encoding="utf-8")
+DESKTOP, TELEPHONE = 1280, 390
+
+# Without a built book there is nothing to list: the entries of the contents then fail, one by one.
+PAGES = (
+    [page.relative_to(HTML).as_posix() for page in built_pages()]
+    if HTML.exists()
+    else [f"{p}.html" for p in contents()]
+)
+VISITS = [
+    pytest.param((page, way), id=f"{page}-{way}", marks=pytest.mark.xdist_group(page))
+    for page in PAGES
+    for way in ("http", "file")
+]
+pytestmark = [pytest.mark.rendered, pytest.mark.parametrize("visit", VISITS, indirect=True)]
+
+
+@dataclass
+class Visit:
+    """What a browser saw on one page."""
+
+    foreign_requests: list[str] = field(default_factory=list)
+    complaints: list[str] = field(default_factory=list)  # of the console and of scripts
+    widths: dict[int, int] = field(default_factory=dict)  # of the page, by that of the window
+    violations: dict[str, list[str]] = field(default_factory=dict)  # of accessibility, by colour scheme
+    undrawn_formulas: list[str] = field(default_factory=list)
+    missing_pictures: list[str] = field(default_factory=list)
+
+
+class _QuietHandler(SimpleHTTPRequestHandler):
+    def log_message(self, *arguments):
+        pass
+
+
+@pytest.fixture(scope="module")
+def addresses():
+    """Where the book is, as a site on this machine and as files."""
+    built_pages()  # says what to do when there is no book
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(_QuietHandler, directory=HTML)) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield {"http": f"http://127.0.0.1:{server.server_port}", "file": HTML.as_uri()}
+        server.shutdown()
+
+
+@pytest.fixture(scope="module")
+def context(addresses):
+    """One window for all pages: what they share is read once."""
+    with sync_playwright() as playwright:
+        browser = launch(playwright)
+        yield browser.new_context(viewport={"width": DESKTOP, "height": 900})
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def visit(request, context, addresses):
+    page_name, way = request.param
+    home = addresses[way]
+    visit = Visit()
+    page = context.new_page()
+    page.on(
+        "request", lambda each: each.url.startswith((home, "data:", "blob:")) or visit.foreign_requests.append(each.url)
+    )
+    page.on("console", lambda message: message.type == "error" and visit.complaints.append(message.text))
+    page.on("pageerror", lambda error: visit.complaints.append(str(error)))
+    page.goto(f"{home}/{page_name}")
+    page.evaluate("window.MathJax?.startup?.promise")
+    visit.undrawn_formulas = page.evaluate(
+        """() => [...document.querySelectorAll(".math")]
+            .filter((formula) => !formula.querySelector("mjx-container") || formula.querySelector("mjx-merror"))
+            .map((formula) => formula.textContent.trim())"""
+    )
+    visit.missing_pictures = page.evaluate(
+        "() => [...document.images].filter((image) => !image.naturalWidth).map((image) => image.src)"
+    )
+    if way == "http":  # the elements and colours of a page are the same when it is opened as a file
+        page.evaluate(AXE)
+        for scheme in ("light", "dark"):
+            page.emulate_media(color_scheme=scheme)
+            page.wait_for_function(f"document.documentElement.dataset.theme === '{scheme}'")
+            page.evaluate("Promise.all(document.getAnimations().map((fading) => fading.finished)).then(() => null)")
+            # preload would fetch the style sheets once more, and complain in the console
+            found = page.evaluate("axe.run({preload: false, resultTypes: ['violations']})")["violations"]
+            visit.violations[scheme] = [f"{each['id']}: {node['html']}" for each in found for node in each["nodes"]]
+    for width in (DESKTOP, TELEPHONE):
+        page.set_viewport_size({"width": width, "height": 900})
+        visit.widths[width] = page.evaluate("document.documentElement.scrollWidth")
+    page.close()
+    return visit
+
+
+def test_page_asks_no_other_host(visit):
+    assert not visit.foreign_requests, "\n".join(visit.foreign_requests)
+
+
+def test_page_is_silent_in_the_console(visit):
+    assert not visit.complaints, "\n".join(visit.complaints)
+
+
+def test_page_is_no_wider_than_its_window(visit):
+    assert visit.widths == {DESKTOP: DESKTOP, TELEPHONE: TELEPHONE}
+
+
+def test_axe_finds_nothing_in_light_and_dark(visit):
+    assert not any(visit.violations.values()), "\n".join(visit.violations["light"] + visit.violations["dark"])
+
+
+def test_mathematics_is_drawn(visit):
+    assert not visit.undrawn_formulas, "\n".join(visit.undrawn_formulas)
+
+
+def test_pictures_are_shown(visit):
+    assert not visit.missing_pictures, "\n".join(visit.missing_pictures)

@@ -1,0 +1,139 @@
+"""Every declaration keeps its promises: wrong answers lose the right points and are named, nothing goes unverified."""
+
+import pytest
+import torch
+
+from course_lib.grading.call import Call, in_process
+from course_lib.grading.declarations import chapters, exercises, find_exercise
+from course_lib.grading.judging import draw_cases, judge_task
+from course_lib.project import CourseError
+
+EXERCISES = [exercise for chapter in chapters() for exercise in exercises(chapter)]
+TASKS = [(exercise, task) for exercise in EXERCISES for task in exercise.tasks]
+MISCONCEPTIONS = [(exercise, task, wrong) for exercise, task in TASKS for wrong in task.misconceptions]
+
+each_exercise = pytest.mark.parametrize("exercise", EXERCISES, ids=[exercise.id for exercise in EXERCISES])
+each_task = pytest.mark.parametrize(("exercise", "task"), TASKS, ids=[task.function for _, task in TASKS])
+each_misconception = pytest.mark.parametrize(
+    ("exercise", "task", "wrong"), MISCONCEPTIONS, ids=[f"{task.function}: {m.name}" for _, task, m in MISCONCEPTIONS]
+)
+
+
+def broken(result) -> set[str]:
+    return {verdict.property.name for verdict in result.verdicts if verdict.problem}
+
+
+@each_misconception
+def test_a_misconception_loses_its_property_and_is_named(exercise, task, wrong):
+    for seed in range(5):
+        result = judge_task(exercise, task, in_process(wrong.implementation, task, exercise.forbidden), seed)
+        assert wrong.breaks in broken(result)
+        assert result.misconception is wrong
+        assert result.earned < task.points
+
+
+@each_task
+def test_every_property_is_broken_by_some_misconception(exercise, task):
+    assert {each.name for each in task.properties} == {wrong.breaks for wrong in task.misconceptions}
+
+
+@each_task
+def test_on_the_stub_every_property_fails_by_name_and_says_what_to_write(exercise, task):
+    def stub(**arguments):
+        raise NotImplementedError
+
+    result = judge_task(exercise, task, in_process(stub, task, exercise.forbidden), 0)
+    assert broken(result) == {each.name for each in task.properties}
+    assert result.earned == 0 and result.misconception is None
+    for verdict in result.verdicts:
+        if not verdict.property.only_when_right:
+            assert task.signature in verdict.problem and task.returns in verdict.problem
+
+
+@each_task
+def test_the_reference_is_right_and_leaves_cases_alone(exercise, task):
+    for seed in range(5):
+        result = judge_task(exercise, task, in_process(task.reference, task), seed)
+        assert result.earned == task.points, broken(result)
+
+
+@each_task
+def test_an_example_is_a_case_of_the_declared_parameters(exercise, task):
+    drawn = draw_cases(task, 0)[0]
+    for example in task.examples:
+        assert tuple(example) == task.parameters == tuple(drawn)
+        for name, value in example.items():
+            assert type(value) is type(drawn[name])
+            if isinstance(value, torch.Tensor):
+                assert value.dtype == drawn[name].dtype
+        answer = task.reference(**example)
+        assert answer.isfinite().all()
+
+
+@each_task
+def test_cases_are_small_first_and_repeat_with_the_seed(exercise, task):
+    def numbers(case):
+        return sum(value.numel() for value in case.values() if isinstance(value, torch.Tensor))
+
+    first, again, other = draw_cases(task, 7), draw_cases(task, 7), draw_cases(task, 8)
+    assert [numbers(case) for case in first] == sorted(numbers(case) for case in first)
+    assert len(first) == 10 + len(task.examples)
+
+    def same(some, others):
+        pairs = [(a[name], b[name]) for a, b in zip(some, others, strict=True) for name in a]
+        return all(torch.equal(torch.as_tensor(a), torch.as_tensor(b)) for a, b in pairs)
+
+    assert same(first, again) and not same(first, other)
+
+
+@each_exercise
+def test_an_exercise_is_complete(exercise):
+    assert exercise.difficulty in (1, 2, 3, 4) and exercise.minutes > 0
+    assert len(exercise.hints) >= 3 and all(exercise.hints)
+    wrong = sum(len(task.misconceptions) for task in exercise.tasks)
+    assert wrong >= 3 and all(task.misconceptions for task in exercise.tasks)
+    assert exercise.points == sum(each.points for task in exercise.tasks for each in task.properties) > 0
+
+
+def test_names_are_unique():
+    functions = [task.function for _, task in TASKS]
+    assert len(set(functions)) == len(functions)
+    assert [exercise.id for exercise in EXERCISES] == [
+        *("00.1", "00.2", "00.3", "00.4"),
+        *("02.1", "02.2", "02.3", "02.4", "02.5"),
+    ]
+
+
+def test_an_exercise_is_found_by_its_number_or_refused_in_one_sentence():
+    assert find_exercise("02.3").tasks[0].function == "attend"
+    for unknown, names in (("02.9", "02.1"), ("99.1", "00"), ("2.3", "02.3"), ("attend", "02.3")):
+        with pytest.raises(CourseError, match=names):
+            find_exercise(unknown)
+
+
+def test_the_jacobian_is_the_derivative_of_the_softmax():
+    weights = torch.tensor([0.1, 0.2, 0.7], dtype=torch.float64)
+    by_autograd = torch.autograd.functional.jacobian(lambda scores: scores.softmax(-1), weights.log())
+    torch.testing.assert_close(find_exercise("00.3").tasks[0].reference(weights=weights), by_autograd)
+
+
+def test_without_tanh_the_query_has_no_influence():
+    """The sentence that names this misconception says so."""
+    task = find_exercise("02.2").tasks[0]
+    no_tanh = next(wrong for wrong in task.misconceptions if wrong.name == "no tanh")
+    case = draw_cases(task, 3)[-1]
+    other = case | {"query": case["query"] + torch.randn_like(case["query"])}
+    torch.testing.assert_close(no_tanh.implementation(**case), no_tanh.implementation(**other))
+
+
+def test_a_question_is_put_once():
+    asked = []
+    task = find_exercise("02.4").tasks[0]
+
+    def answer(weights):
+        asked.append(weights)
+        return task.reference(weights)
+
+    call, case = Call(in_process(answer, task)), task.examples[0]
+    assert torch.equal(call(**case), call(**case)) and call.changed(**case) == ()
+    assert len(asked) == 1

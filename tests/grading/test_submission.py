@@ -1,0 +1,155 @@
+"""Reading answers from files: what counts, what is left out, and what is said of a damaged file."""
+
+import json
+
+import nbformat
+import pytest
+
+from course_lib.grading.submission import read
+from course_lib.project import CourseError
+
+
+@pytest.fixture
+def notebook(tmp_path):
+    """Write a notebook from code cells; a cell is its source, or its source and its tags."""
+
+    def write(*cells, name="02_mine.ipynb"):
+        made = [nbformat.v4.new_markdown_cell("# Exercises")]
+        for cell in cells:
+            source, tags = (cell, []) if isinstance(cell, str) else cell
+            made.append(nbformat.v4.new_code_cell(source, metadata={"tags": tags} if tags else {}))
+        path = tmp_path / name
+        path.write_text(nbformat.writes(nbformat.v4.new_notebook(cells=made)), encoding="utf-8")
+        return path
+
+    return write
+
+
+def test_cells_run_in_order_and_share_their_names(notebook):
+    names = read(notebook("a = 1", "def f():\n    return a", "a = 2")).names
+    assert names["f"]() == 2
+
+
+@pytest.mark.parametrize(
+    "magic",
+    [
+        "%matplotlib inline",
+        "!pip install torch",
+        "files = !ls",
+        "where = %pwd",
+        "?print",
+        "print?",
+        "torch.nn??",
+        "if True:\n    %time",
+        "%%bash\nls -l | grep notebook",
+        "%%html\n<b>bold</b>",
+    ],
+)
+def test_magics_are_left_out_and_the_rest_of_the_file_counts(notebook, magic):
+    submission = read(notebook(magic, "kept = 1"))
+    assert submission.names["kept"] == 1 and submission.stopped == []
+
+
+def test_code_beside_a_magic_and_below_a_timing_magic_counts(notebook):
+    names = read(notebook("%load_ext autoreload\nbeside = 1\n!ls", "%%time\nbelow = 2")).names
+    assert (names["beside"], names["below"]) == (1, 2)
+
+
+def test_a_line_of_python_that_begins_like_a_magic_is_kept(notebook):
+    assert read(notebook("rest = (7\n        % 4)")).names["rest"] == 3
+
+
+def test_cells_tagged_not_graded_are_left_out(notebook):
+    submission = read(notebook(("left_out = 1 +", ["not-graded"]), ("kept = 1", ["answer"])))
+    assert "left_out" not in submission.names and submission.names["kept"] == 1
+
+
+def test_a_cell_that_raises_does_not_hide_the_others_and_is_named_where_a_function_is_missing(notebook):
+    submission = read(
+        notebook("x = 1\nundefined + 1\ndef lost(): pass", "import sys; sys.exit(3)", "def found(): pass")
+    )
+    assert "found" in submission.names
+    sentence = submission.why_missing("lost")
+    assert "does not define lost" in sentence
+    assert "code cell 1 stopped in line 2 with NameError: name 'undefined' is not defined" in sentence
+    assert "code cell 2 stopped in line 1 with SystemExit" in sentence
+
+
+def test_a_cell_may_print_ask_and_draw_without_anybody_there(notebook, capsys):
+    submission = read(
+        notebook("print('a' * 1000)", "input('name? ')", "import matplotlib.pyplot as plt\nplt.plot([1]); plt.show()")
+    )
+    assert capsys.readouterr() == ("", "")
+    assert len(submission.stopped) == 1 and "EOFError" in submission.stopped[0]
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ("a = 1\nb = = 2", ["code cell 2, line 2", "`b = = 2`"]),
+        ("%time\n\ndef f(:\n    pass", ["code cell 2, line 3", "`def f(:`"]),
+        ("def f():\nreturn 1", ["code cell 2, line 2", "expected an indented block"]),
+        ("text = 'open", ["code cell 2, line 1", "unterminated string"]),
+        ("a = (1,", ["code cell 2, line 1", "never closed"]),
+        ("a = 1\0", ["code cell 2", "null bytes"]),
+    ],
+)
+def test_a_syntax_error_names_cell_and_line(notebook, source, said):
+    with pytest.raises(CourseError) as error:
+        read(notebook("fine = 1", source))
+    for part in [*said, "02_mine.ipynb"]:
+        assert part in str(error.value)
+
+
+def test_a_module_and_a_text_notebook_are_read_too(tmp_path):
+    module = tmp_path / "answers.py"
+    module.write_text("def attend(weights, values):\n    return 1\n", encoding="utf-8")
+    assert "attend" in read(module).names
+    text = tmp_path / "02_mine.md"
+    text.write_text(
+        "---\njupytext:\n  text_representation:\n    format_name: myst\n---\n# Mine\n\n"
+        "```{code-cell} ipython3\na = 1\n```\n\n```{code-cell} ipython3\n:tags: [not-graded]\n\nb = 1\n```\n",
+        encoding="utf-8",
+    )
+    assert read(text).names["a"] == 1 and "b" not in read(text).names
+    module.write_text("x = 1\n\ndef attend(:\n", encoding="utf-8")
+    with pytest.raises(CourseError, match=r"answers\.py is not Python in line 3 \(`def attend\(:`\)"):
+        read(module)
+
+
+@pytest.mark.parametrize(
+    ("content", "name"),
+    [
+        (b"", "02_empty.ipynb"),
+        (b"not json", "02_words.ipynb"),
+        (b'{"cells": [', "02_cut.ipynb"),
+        (b"[]", "02_list.ipynb"),
+        (b"{}", "02_object.ipynb"),
+        (b'{"cells": 3, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}', "02_number.ipynb"),
+        (json.dumps({"cells": [{"cell_type": "code"}], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}).encode(),)
+        + ("02_cell.ipynb",),
+        (b'{"cells": [7], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}', "02_seven.ipynb"),
+        (b'{"worksheets": [], "metadata": {}, "nbformat": 3, "nbformat_minor": 0}', "02_old.ipynb"),
+        (b"\xff\xfe\x00 not text", "02_bytes.ipynb"),
+        (b"hello", "02_page.txt"),
+        (b"\x89PNG", "02_picture.png"),
+    ],
+)
+def test_an_unreadable_file_is_one_plain_sentence(tmp_path, content, name):
+    path = tmp_path / name
+    path.write_bytes(content)
+    with pytest.raises(CourseError) as error:
+        read(path)
+    assert name in str(error.value) and "\n" not in str(error.value)
+
+
+def test_a_folder_is_not_a_notebook(tmp_path):
+    with pytest.raises(CourseError, match="cannot be read"):
+        read(tmp_path)
+
+
+def test_a_notebook_of_another_format_is_told_so(tmp_path):
+    path = tmp_path / "02_old.ipynb"
+    path.write_text('{"cells": [], "metadata": {}, "nbformat": 3, "nbformat_minor": 0}', encoding="utf-8")
+    with pytest.raises(CourseError, match="it is not a notebook of format 4"):
+        read(path)
