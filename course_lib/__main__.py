@@ -11,6 +11,8 @@ import typer
 
 from course_lib.project import CourseError
 
+UsageError = typer.BadParameter.__base__  # click's, or that of the copy of click which newer versions of typer bring
+
 # Each command imports what it needs when it runs: `course --help` must not wait for torch.
 application = typer.Typer(
     help="Work on the course: start exercises, check them, build and verify the chapters.",
@@ -24,7 +26,7 @@ Chapters = Annotated[
 ]
 
 
-@application.command()
+@application.command(rich_help_panel="For learners")
 def start(chapters: Chapters = None) -> None:
     """Copy the exercises into my_exercises/ without touching work that is already there."""
     from course_lib.authoring import stubs
@@ -32,7 +34,7 @@ def start(chapters: Chapters = None) -> None:
     stubs.start(chapters or [])
 
 
-@application.command()
+@application.command(rich_help_panel="For learners")
 def check(
     target: Annotated[str, typer.Argument(help="A chapter (02), an exercise (02.3), or the path of a notebook.")],
     seed: Annotated[int | None, typer.Option(help="Repeat the random cases of an earlier check.")] = None,
@@ -43,7 +45,7 @@ def check(
     raise typer.Exit(command.check(target, seed))
 
 
-@application.command()
+@application.command(rich_help_panel="For learners")
 def hint(
     exercise: Annotated[str, typer.Argument(help="An exercise such as 02.3.")],
     number: Annotated[int, typer.Argument(help="Which hint; each says more than the one before.")] = 1,
@@ -54,7 +56,7 @@ def hint(
     command.hint(exercise, number)
 
 
-@application.command()
+@application.command(rich_help_panel="For authors")
 def sync(
     chapters: Chapters = None,
     check: Annotated[bool, typer.Option("--check", help="Execute nothing; fail where a pair differs.")] = False,
@@ -66,7 +68,7 @@ def sync(
     raise typer.Exit(pairs.check(chapters or []) if check else pairs.sync(chapters or [], force))
 
 
-@application.command("make-exercises")
+@application.command("make-exercises", rich_help_panel="For authors")
 def make_exercises(
     check: Annotated[bool, typer.Option("--check", help="Write nothing; fail on drift or a leaked answer.")] = False,
 ) -> None:
@@ -76,7 +78,7 @@ def make_exercises(
     raise typer.Exit(stubs.check() if check else stubs.make())
 
 
-@application.command()
+@application.command(rich_help_panel="For authors")
 def claims(
     chapters: Chapters = None,
     seeds: Annotated[int, typer.Option(min=1, help="How many seeds, counted from 0.")] = 5,
@@ -88,12 +90,18 @@ def claims(
 
 
 def main() -> None:
-    """Run the command; a CourseError becomes one sentence and exit code 2."""
+    """Run the command; a CourseError or a mistyped command becomes one sentence and exit code 2."""
     try:
-        application()
+        sys.exit(application(prog_name="course", standalone_mode=False))
     except CourseError as error:
         typer.echo(str(error), err=True)
         sys.exit(2)
+    except UsageError as error:
+        if said := error.format_message():  # nothing where `course` alone has shown its help
+            typer.echo(f"{said} (help: {error.ctx.command_path} --help)", err=True)
+        sys.exit(2)
+    except typer.Abort:  # Ctrl-C
+        sys.exit(130)
 
 
 if __name__ == "__main__":

@@ -10,9 +10,10 @@ from course_lib.shapes import check_shape
 class ConvFeatures(nn.Module):
     """Read pictures (batch, 3, H, W) into features (batch, location, d_feature) on a grid of (H/4) × (W/4) places.
 
-    Two 3 × 3 convolutions, each halving height and width, then a 1 × 1 convolution: a feature sees a window of 7 × 7
-    pixels and nothing else, so a weight on a location is a statement about that window. Only the position, added
-    last, tells equal windows in different places apart. Locations run row by row.
+    Two 3 × 3 convolutions, each halving height and width, then a 1 × 1 convolution: of the picture, a feature sees a
+    window of 7 × 7 pixels and nothing else, so a weight on a location is a statement about that window. (In training,
+    batch normalisation lets the rest of the batch in as well.) A linear function of row and column is added last; but
+    for the padding at the border, only it tells equal windows in different places apart. Locations run row by row.
 
     >>> features = ConvFeatures(d_feature=64)(torch.zeros(2, 3, 32, 32))
     >>> features.shape

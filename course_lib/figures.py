@@ -70,11 +70,11 @@ def show_looking(image: torch.Tensor, words: Sequence[str], weights: torch.Tenso
     figure, axes = plt.subplots(rows, columns, figsize=(WIDTH, 2.35 * rows))
     for axis in axes.flat:
         axis.set_axis_off()
-    axes.flat[0].imshow(picture)
+    axes.flat[0].imshow(picture.numpy())
     axes.flat[0].set_title("the picture")
     for axis, word, row in zip(axes.flat[1:], words, weights, strict=False):
         light = rearrange(row / row.max(), "(y x) -> y x", y=side)  # (side, side)
         light = light.repeat_interleave(height, 0).repeat_interleave(height, 1).unsqueeze(-1)  # (H, W, 1)
-        axis.imshow(picture * (0.18 + 0.82 * light))
+        axis.imshow((picture * (0.18 + 0.82 * light)).numpy())
         axis.set_title(f"“{word}”")
     return figure

@@ -22,14 +22,14 @@ def root() -> Path:
 
 
 def find_chapter(folder: Path, chapter: str, suffix: str) -> Path:
-    """Return the one file in `folder` that belongs to `chapter` ("02"), such as `02_full_name.ipynb`.
+    """Return the one file in `folder` that belongs to `chapter` ("02" or "2"), such as `02_full_name.ipynb`.
 
     Raises CourseError that lists the chapters there are, when this one is not among them.
 
     >>> find_chapter(root() / "solutions", "02", ".md").name
     '02_attention_in_image_captioning.md'
     """
-    found = sorted(folder.glob(f"{chapter}_*{suffix}"))
+    found = sorted(folder.glob(f"{chapter.zfill(2)}_*{suffix}"))
     if not found:
         there = ", ".join(sorted({path.name[:2] for path in folder.glob(f"[0-9][0-9]_*{suffix}")})) or "none"
         raise CourseError(f"there is no chapter {chapter!r} in {folder.name}/ (chapters there: {there})")

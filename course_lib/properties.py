@@ -42,7 +42,7 @@ def pointing_rate(weights: torch.Tensor, masks: torch.Tensor) -> float:
 
     `weights` is (batch, location) on a square grid, row by row; `masks` (batch, height, width) is True on the object.
     A location counts as on the object when its cell of the grid holds at least one of the object's pixels. This is the
-    pointing game of Zhang et al. (2018), with exact masks instead of boxes.
+    pointing game of Zhang et al. (2018), on exact masks.
 
     >>> mask = torch.zeros(1, 4, 4, dtype=torch.bool)
     >>> mask[0, :2, 2:] = True  # the upper right quarter

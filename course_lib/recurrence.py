@@ -9,9 +9,9 @@ from course_lib.shapes import check_shape
 class LSTMCell(nn.Module):
     """One step of a long short-term memory: gates decide what the cell forgets, writes and shows.
 
-    The cell state changes by addition, so a gradient can pass through many steps without shrinking at each. After
-    Hochreiter and Schmidhuber (1997), with the forget gate of Gers, Schmidhuber and Cummins (2000); the parameters have
-    the order and the names of `torch.nn.LSTMCell`, and the two compute the same.
+    The memory changes by addition, so a gradient that passes back through a step shrinks only by the gate that forgets,
+    which can stay near 1. After Hochreiter and Schmidhuber (1997), with the forget gate of Gers, Schmidhuber and
+    Cummins (2000); the parameters have the order and the names of `torch.nn.LSTMCell`, and the two compute the same.
 
     >>> cell = LSTMCell(d_input=3, d_hidden=5)
     >>> hidden, memory = cell(torch.zeros(2, 3), (torch.zeros(2, 5), torch.zeros(2, 5)))

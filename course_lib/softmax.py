@@ -6,11 +6,12 @@ from course_lib.shapes import check_shape
 
 
 def softmax(scores: torch.Tensor, temperature: float = 1.0) -> torch.Tensor:
-    """Turn scores (..., n) into weights (..., n): positive, summing to one, larger where the score is larger.
+    """Turn scores (..., n) into weights (..., n): never negative, summing to one, larger where the score is larger.
 
-    As `temperature` falls to 0 the weights approach the one-hot argmax; as it grows they approach 1/n. The largest
-    score is subtracted first, which changes no weight and keeps every exponential at or below 1. A score of -inf gets
-    weight 0. Raises ValueError for a temperature that is not positive. After Bridle (1990).
+    As `temperature` falls to 0 the weights approach the one-hot argmax (shared evenly among ties); as it grows they
+    approach 1/n. The largest score is subtracted first, which changes no weight and keeps every exponential at or below
+    1. A score of -inf gets weight 0; where all scores are -inf there is nothing to share, and the weights are nan.
+    Raises ValueError for a temperature that is not positive. After Bridle (1990).
 
     >>> softmax(torch.tensor([1.0, 2.0, 3.0]))
     tensor([0.0900, 0.2447, 0.6652])
@@ -20,8 +21,8 @@ def softmax(scores: torch.Tensor, temperature: float = 1.0) -> torch.Tensor:
     check_shape(scores, "... n", "scores")
     if not temperature > 0:
         raise ValueError(f"`temperature` is {temperature}, expected a positive number")
-    scores = scores / temperature  # (..., n)
-    exponentials = (scores - scores.amax(dim=-1, keepdim=True)).exp()  # (..., n)
+    below_the_largest = scores - scores.amax(dim=-1, keepdim=True)  # (..., n)
+    exponentials = (below_the_largest / temperature).exp()  # (..., n)
     return exponentials / exponentials.sum(dim=-1, keepdim=True)  # (..., n)
 
 

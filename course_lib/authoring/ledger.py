@@ -19,7 +19,7 @@ from rich.table import Table
 
 from course_lib.authoring.execution import execute
 from course_lib.authoring.ledger_entries import as_json, bound, holds, read_ledger, summarise
-from course_lib.authoring.notebooks import file_digest, find_texts, read_text, write_atomically
+from course_lib.authoring.notebooks import code_digest, find_texts, read_text, write_atomically
 from course_lib.project import CourseError, root
 
 NUMBERED = re.compile(r"\d\d_")  # a chapter; the page that shows the ledger has no number and claims nothing
@@ -73,7 +73,7 @@ async def _measure_chapter(text: Path, seeds: int, home: Path, core, progress: P
     return {
         "title": _title(text),
         "page": f"{text.stem}.ipynb",
-        "source": file_digest(text),
+        "code": code_digest(text),
         "seeds": list(range(seeds)),
         "seconds": [seconds for seconds, _ in results],
         "measured": datetime.date.today().isoformat(),

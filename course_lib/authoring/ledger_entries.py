@@ -78,7 +78,7 @@ def _quoted(names: set[str]) -> str:
 
 
 def _summary(statements: list[dict]) -> dict:
-    values = [statement["value"] for statement in statements]
+    values = [float(f"{statement['value']:.6g}") for statement in statements]  # what float32 has; the rest is noise
     claim = _identity(statements[0])
     worst = min(values, key=lambda value: _margin(claim, value))
     return claim | {"values": values, "worst": worst, "spread": max(values) - min(values)}

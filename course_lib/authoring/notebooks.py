@@ -58,6 +58,12 @@ def file_digest(path: Path) -> str:
     return digest(path.read_text(encoding="utf-8"))
 
 
+def code_digest(path: Path) -> str:
+    """Return the SHA-256 of the code in a text notebook: what was measured does not change with a sentence."""
+    cells = [cell.source for cell in read_text(path).cells if cell.cell_type == "code"]
+    return digest("\n\n".join(cells))
+
+
 def find_texts(folder: Path, chapters: list[str]) -> list[Path]:
     """Return the text notebooks in `folder` that `chapters` name, by number ("02") or stem; without names, all.
 

@@ -104,14 +104,13 @@ def describe() -> None:
     """Print what the set holds and the captions of ten training scenes.
 
     >>> describe()  # doctest: +ELLIPSIS
-    scenes: 32 x 32 pixels, two objects, 5 colours x 3 shapes = 15 combinations, 3 of them withheld from training
+    scenes: 32 x 32 pixels, two objects in each
+    5 colours x 3 shapes = 15 combinations, 3 withheld
       green circle beside blue square
     ...
     """
-    print(
-        f"scenes: {SIDE} x {SIDE} pixels, two objects, {len(COLOURS)} colours x {len(SHAPES)} shapes"
-        f" = {len(COMBINATIONS)} combinations, {len(UNSEEN)} of them withheld from training"
-    )
+    print(f"scenes: {SIDE} x {SIDE} pixels, two objects in each")
+    print(f"{len(COLOURS)} colours x {len(SHAPES)} shapes = {len(COMBINATIONS)} combinations, {len(UNSEEN)} withheld")
     for caption in make_scenes(10, seed=0, combinations=SEEN).captions:
         print(f"  {words(caption)}")
 

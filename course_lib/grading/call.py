@@ -6,9 +6,10 @@ isolated grader a worker at the other end of a pipe.
 
 import inspect
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -37,26 +38,38 @@ class NoAnswer(Exception):
 
 
 class Call:
-    """A function as its judges see it: `call(**arguments)` gives a tensor or raises NoAnswer."""
+    """A function as its judges see it: `call(arguments)` gives a tensor or raises NoAnswer.
+
+    A question, which is one dictionary of arguments by name, is put once, however many judges want to know; and once
+    to the reference.
+    """
 
     def __init__(self, answer: Answerer):
         self._answer = answer
-        self._answers: dict[tuple, tuple[dict[str, Any], Answer]] = {}
+        # By the identity of the question, which stands beside its answer and so stays alive.
+        self._answers: dict[int, tuple[dict[str, Any], Answer]] = {}
+        self._expected: dict[tuple[int, int], tuple[dict[str, Any], torch.Tensor]] = {}
 
-    def __call__(self, **arguments: Any) -> torch.Tensor:
+    def __call__(self, arguments: dict[str, Any]) -> torch.Tensor:
         """Return the tensor that the function gives for these arguments."""
         return self.ask(arguments).value
 
-    def changed(self, **arguments: Any) -> tuple[str, ...]:
+    def changed(self, arguments: dict[str, Any]) -> tuple[str, ...]:
         """Return the names of the arguments that the function changes in place."""
         return self.ask(arguments).changed
 
+    def expected(self, reference: Callable[..., torch.Tensor], arguments: dict[str, Any]) -> torch.Tensor:
+        """Return the tensor that `reference` gives for these arguments."""
+        key = id(reference), id(arguments)
+        if key not in self._expected:
+            self._expected[key] = (arguments, reference(**arguments))
+        return self._expected[key][1]
+
     def ask(self, arguments: dict[str, Any]) -> Answer:
-        """Return the answer to one question; each is put once, however many judges want to know."""
-        key = tuple((name, id(value)) for name, value in arguments.items())  # _answers keeps these objects alive
-        if key not in self._answers:
-            self._answers[key] = (arguments, self._answer(arguments))
-        answer = self._answers[key][1]
+        """Return the answer to one question; raises NoAnswer where no tensor came."""
+        if id(arguments) not in self._answers:
+            self._answers[id(arguments)] = (arguments, self._answer(arguments))
+        answer = self._answers[id(arguments)][1]
         if answer.value is None:
             raise NoAnswer(answer.problem)
         return answer
@@ -92,10 +105,11 @@ class _OperatorsUsed(TorchDispatchMode):
         return operator(*args, **(kwargs or {}))
 
 
-def in_process(function: Callable, task: "Task", forbidden: tuple[str, ...] = ()) -> Answerer:
+def in_process(function: Callable, task: "Task", forbidden: Mapping[str, str] = MappingProxyType({})) -> Answerer:
     """Answer by calling `function`, the learner's version of `task`, on copies of the arguments.
 
-    `forbidden` names operators of the dispatcher; an answer that used one is a problem, not a value.
+    `forbidden` maps operators of the dispatcher to the names that people use; an answer that used one is a problem,
+    not a value.
     """
 
     def answer(arguments: dict[str, Any]) -> Answer:
@@ -106,8 +120,8 @@ def in_process(function: Callable, task: "Task", forbidden: tuple[str, ...] = ()
         except (Exception, SystemExit) as error:
             return Answer(problem=_explain(error, function, task, arguments))
         if used and (caught := used.names.intersection(forbidden)):
-            own = ", ".join(sorted(caught))
-            return Answer(problem=f"{task.function} used torch's own {own}: here it is to be written by hand")
+            own = " and ".join(f"{forbidden[operator]} ({operator})" for operator in sorted(caught))
+            return Answer(problem=f"{task.function} used {own}: here it is to be written by hand")
         if not isinstance(value, torch.Tensor):
             came = "nothing (is `return` missing?)" if value is None else f"a {type(value).__name__}"
             return Answer(problem=f"{describe_case(arguments)}: came {came}, expected a tensor: {task.returns}")

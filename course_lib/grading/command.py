@@ -18,7 +18,8 @@ def check(target: str, seed: int | None = None) -> int:
     """Check a chapter ("02"), an exercise ("02.3") or a file, print a report, and return the exit code.
 
     0: all right; 1: some check failed. Raises CourseError (exit code 2) for an unknown target, a file that cannot be
-    read, or a function that is missing; what is there is then reported first.
+    read, a function that is missing, or, where more than one exercise was asked for, a cell that is not Python; what
+    is there is then reported first.
     """
     asked, path = _find(target)
     submission = read(path)
@@ -34,13 +35,19 @@ def check(target: str, seed: int | None = None) -> int:
         everything += results
     typer.echo(report.closing(everything, seed, f"course check {target}"))
     if absent:
-        raise CourseError(submission.why_missing(" or ".join(absent)))
+        raise CourseError(submission.why_missing(*absent))
+    if submission.broken:
+        sentence = f"{submission.path}: {'; '.join(stop.sentence for stop in submission.broken)}"
+        if not _is_exercise(target):
+            raise CourseError(sentence)
+        typer.echo(f"left out, and not needed for {target}: {sentence}")
     return 0 if report.earned(everything) == report.total(everything) else 1
 
 
 def hint(exercise: str, number: int = 1) -> None:
     """Print one hint and say how to get the next; raises CourseError for an exercise or hint that there is not."""
-    hints = find_exercise(exercise).hints
+    found = find_exercise(exercise)
+    exercise, hints = found.id, found.hints
     if not 1 <= number <= len(hints):
         raise CourseError(f"exercise {exercise} has hints 1 to {len(hints)}, not {number}")
     typer.echo(f"hint {number} of {len(hints)} for {exercise}: {hints[number - 1]}")
@@ -50,15 +57,22 @@ def hint(exercise: str, number: int = 1) -> None:
 
 def _find(target: str) -> tuple[tuple[Exercise, ...], Path]:
     """Return the exercises that `target` names (none: whatever the file answers) and the file to read."""
-    if re.fullmatch(r"\d\d(\.\d+)?", target):
-        chapter = target[:2]
-        return (find_exercise(target),) if "." in target else exercises(chapter), _own_notebook(chapter)
+    if _is_exercise(target):
+        exercise = find_exercise(target)
+        return (exercise,), _own_notebook(exercise.id[:2])
+    if re.fullmatch(r"\d{1,2}", target):
+        chapter = target.zfill(2)
+        return exercises(chapter), _own_notebook(chapter)
     path = Path(target)
     if not path.is_file():
         ways = "write a chapter (02), an exercise (02.3), or the path of a notebook"
         raise CourseError(f"{target!r} is no exercise and no file: {ways}")
     chapter = path.name[:2] if re.match(r"\d\d_", path.name) else None
     return exercises(chapter) if chapter else (), path
+
+
+def _is_exercise(target: str) -> bool:
+    return re.fullmatch(r"\d{1,2}\.\d+", target) is not None
 
 
 def _own_notebook(chapter: str) -> Path:

@@ -1,7 +1,7 @@
 """The form of a declaration: what an exercise asks for, what is verified, and how people go wrong."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -63,7 +63,8 @@ class Task:
 class Exercise:
     """One numbered exercise: `difficulty` from 1 to 4; hints from a nudge to a plan to nearly the line.
 
-    `forbidden` names operators of torch's dispatcher, such as "aten::_softmax", that an answer must do without.
+    `forbidden` are operators that an answer must do without: torch's dispatcher calls one "aten::_softmax", where
+    people say "torch.softmax".
     """
 
     id: str
@@ -72,7 +73,7 @@ class Exercise:
     minutes: int
     tasks: tuple[Task, ...]
     hints: tuple[str, ...]
-    forbidden: tuple[str, ...] = ()
+    forbidden: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def points(self) -> int:

@@ -21,7 +21,7 @@ ROUNDING = 1e-5
 
 def answer_like(reference: Reference, call: Call, case: Case) -> tuple[torch.Tensor, torch.Tensor]:
     """Return the answer and the reference's, or raise NoAnswer when shape or kind of numbers differ."""
-    answer, expected = call(**case), reference(**case)
+    answer, expected = call(case), call.expected(reference, case)
     if answer.shape != expected.shape or answer.dtype != expected.dtype:
         kinds = f"came {describe_kind(answer)}, expected {describe_kind(expected)}"
         raise NoAnswer(f"{describe_case(case)}: {kinds}")
@@ -30,13 +30,16 @@ def answer_like(reference: Reference, call: Call, case: Case) -> tuple[torch.Ten
 
 def difference(answer: torch.Tensor, expected: torch.Tensor, tolerance: float = ROUNDING) -> str | None:
     """Return None when both agree up to rounding, else what came and what was expected."""
+    if torch.equal(answer, expected):  # often so, and seen in a fiftieth of the time that rounding takes
+        return None
     wrong = differs(answer, expected, tolerance)
     return describe_difference(answer, expected, wrong) if wrong.any() else None
 
 
 def differs(answer: torch.Tensor, expected: torch.Tensor, tolerance: float = ROUNDING) -> torch.Tensor:
     """Return True where both differ by more than `tolerance` (and ten times that a unit), or the answer is nan."""
-    return ~((answer - expected).abs() <= tolerance * (1 + 10 * expected.abs()))  # isclose takes four times as long
+    allowed = expected.abs().mul_(10 * tolerance).add_(tolerance)  # in place, since this is asked often
+    return ~((answer - expected).abs_() <= allowed)
 
 
 def equals(reference: Reference, tolerance: float = ROUNDING) -> Judge:
@@ -55,7 +58,7 @@ def sums_to(total: float, reference: Reference) -> Judge:
     def judge(call: Call, case: Case) -> str | None:
         answer, _ = answer_like(reference, call, case)
         sums = answer.sum(-1)
-        wrong = differs(sums, torch.tensor(total))
+        wrong = differs(sums, torch.tensor(float(total)))
         if not wrong.any():
             return None
         came = describe(answer) if answer.dim() == 1 else describe(answer[tuple(wrong.nonzero()[0].tolist())])
@@ -66,7 +69,7 @@ def sums_to(total: float, reference: Reference) -> Judge:
 
 def inputs_unchanged(call: Call, case: Case) -> str | None:
     """The function leaves its arguments as they were."""
-    if changed := call.changed(**case):
+    if changed := call.changed(case):
         return f"{describe_case(case)}: after the call {' and '.join(changed)} held other numbers than before"
     return None
 
@@ -87,13 +90,13 @@ def not_moved_by(
     """Locality by perturbation: after `change`, described by `what`, the part `kept(answer)` is what it was."""
 
     def judge(call: Call, case: Case) -> str | None:
-        before, after = answer_like(reference, call, case)[0], call(**change(case))
+        before, after = answer_like(reference, call, case)[0], call(change(case))
         if after.shape != before.shape:
             return (
                 f"{describe_case(case)}, then {what}: the shape went from {tuple(before.shape)} to {tuple(after.shape)}"
             )
         before, after = kept(before), kept(after)
-        if not differs(after, before).any():
+        if difference(after, before) is None:
             return None
         moved = describe((after - before).abs().max().item())
         return f"{describe_case(case)}, then {what}: the answer moved by {moved}, expected 0"

@@ -15,6 +15,7 @@ from course_lib.grading.unattended import unattended
 from course_lib.grading.wording import shorten
 from course_lib.project import CourseError
 
+WHOLE_FILE = "the file"
 NOT_GRADED = "not-graded"  # the tag of a cell that is not part of the answer
 # What Jupyter understands and Python does not: `%magic`, `!command`, `x = !command`, `?help`, `help?`.
 MAGIC = re.compile(r"^([ \t]*)(?:(?:\w+\s*=\s*)?[%!?].*|[\w.]+\?{1,2}[ \t]*)$", re.MULTILINE)
@@ -27,32 +28,65 @@ class Cell:
     name: str
     source: str
 
+    @property
+    def title(self) -> str:
+        """The name, and what to look for, since Jupyter does not number cells: a function, else the first line."""
+        if self.name == WHOLE_FILE:
+            return self.name
+        shown = re.search(r"^def \w+", self.source, re.MULTILINE) or re.search(r"^[^\s#].*", self.source, re.MULTILINE)
+        return f"{self.name} (`{shorten(shown[0], 40)}`)" if shown else self.name
+
+    def defines(self, function: str) -> bool:
+        """Tell whether a function of this name is written here, whether or not the cell comes to its end."""
+        return re.search(rf"^\s*def {function}\b", self.source, re.MULTILINE) is not None
+
+
+@dataclass(frozen=True)
+class Stop:
+    """A cell that did not come to its end, and why, in one sentence."""
+
+    cell: Cell
+    sentence: str
+
 
 @dataclass
 class Submission:
-    """What a file defines when its cells have run, and what stopped any of them."""
+    """What a file defines when its cells have run; which cells are `broken`, no Python, and which `stopped`."""
 
     path: Path
     names: dict[str, Any] = field(default_factory=dict)
-    stopped: list[str] = field(default_factory=list)
+    broken: list[Stop] = field(default_factory=list)
+    stopped: list[Stop] = field(default_factory=list)
 
-    def why_missing(self, function: str) -> str:
-        """Say that the file does not define `function`, and which cells stopped before their end."""
-        sentence = f"{self.path} does not define {function}"
-        return f"{sentence}; {'; '.join(self.stopped)}" if self.stopped else sentence
+    def why_missing(self, *functions: str) -> str:
+        """Say that the file does not define `functions`, after the cause where a cell is to blame."""
+        stops = self.broken + self.stopped
+        lost = [name for name in functions if any(stop.cell.defines(name) for stop in stops)]
+        absent = [name for name in functions if name not in lost]
+        blamed = [stop for stop in stops if absent or any(stop.cell.defines(name) for name in lost)]
+        sentence = "; ".join(stop.sentence for stop in blamed)
+        if lost:
+            sentence += f"; so {' and '.join(lost)} {'is' if len(lost) == 1 else 'are'} not defined"
+        if absent:
+            sentence += f"{'; it' if sentence else ''} does not define {' or '.join(absent)}"
+        return f"{self.path}: {sentence}" if blamed else f"{self.path}{sentence}"
 
 
 def read(path: Path) -> Submission:
     """Run the code cells of a notebook (.ipynb), a text notebook (.md) or a module (.py) and return what they define.
 
-    Cells tagged `not-graded` and lines that only Jupyter understands are left out; a cell that raises does not keep
-    the next from running. Raises CourseError for a file that cannot be read or a cell that is not Python.
+    Cells tagged `not-graded` and lines that only Jupyter understands are left out; a cell that raises or is not
+    Python does not keep the next from running. Raises CourseError for a file that cannot be read or holds no Python.
     """
     cells = _code_cells(path)
-    programmes = [(cell, _compile(cell, path)) for cell in cells]
     submission = Submission(path, {"__name__": "answers"})
     os.environ.setdefault("MPLBACKEND", "agg")  # a figure must not open a window and wait
-    for cell, programme in programmes:
+    for cell in cells:
+        try:
+            programme = _compile(cell, path)
+        except (SyntaxError, ValueError) as error:
+            submission.broken.append(Stop(cell, _why_broken(cell, error)))
+            continue
         try:
             with unattended():
                 exec(programme, submission.names)
@@ -60,7 +94,10 @@ def read(path: Path) -> Submission:
             frames = traceback.extract_tb(error.__traceback__)
             own = [frame for frame in frames if frame.filename == programme.co_filename]
             line = f" in line {own[-1].lineno}" if own else ""
-            submission.stopped.append(shorten(f"{cell.name} stopped{line} with {type(error).__name__}: {error}", 240))
+            sentence = shorten(f"{cell.title} stopped{line} with {type(error).__name__}: {error}", 240)
+            submission.stopped.append(Stop(cell, sentence))
+    if submission.broken and len(submission.broken) == len(cells):
+        raise CourseError(f"{path}: {submission.broken[0].sentence}")
     return submission
 
 
@@ -71,7 +108,7 @@ def _code_cells(path: Path) -> list[Cell]:
     except (OSError, UnicodeDecodeError) as error:
         raise CourseError(f"{path} cannot be read: {_reason(error)}") from error
     if path.suffix == ".py":
-        return [Cell("the file", text)]
+        return [Cell(WHOLE_FILE, text)]
     if path.suffix not in (".ipynb", ".md"):
         raise CourseError(f"{path} is no notebook: expected a file that ends in .ipynb, .md or .py")
     try:
@@ -105,7 +142,10 @@ def _from_text_notebook(text: str) -> list[tuple[str, list[str]]]:
 
 
 def _compile(cell: Cell, path: Path) -> CodeType:
-    """Compile one cell, without its magics where it has any; line numbers stay those of the cell."""
+    """Compile one cell, without its magics where it has any; line numbers stay those of the cell.
+
+    Raises SyntaxError or ValueError for a cell that is not Python.
+    """
     filename = f"<{cell.name} of {path}>"
     linecache.cache[filename] = (len(cell.source), None, cell.source.splitlines(keepends=True), filename)
     try:
@@ -115,14 +155,13 @@ def _compile(cell: Cell, path: Path) -> CodeType:
     source = MAGIC.sub(r"\1pass", cell.source)
     if cell.source.lstrip().startswith("%%") and not re.match(r"\s*%%(time|capture)", cell.source):
         source = ""  # the whole cell is for a magic: a shell script, a page of HTML
-    try:
-        return _quiet_compile(source, filename)
-    except SyntaxError as error:
-        line = shorten(error.text or "", 60)
-        where = f"{cell.name}, line {error.lineno}" if path.suffix != ".py" else f"line {error.lineno}"
-        raise CourseError(f"{path} is not Python in {where} (`{line}`): {error.msg}") from error
-    except ValueError as error:
-        raise CourseError(f"{path} is not Python in {cell.name}: {error}") from error
+    return _quiet_compile(source, filename)
+
+
+def _why_broken(cell: Cell, error: SyntaxError | ValueError) -> str:
+    if not isinstance(error, SyntaxError):
+        return f"{cell.title} is not Python: {error}"
+    return f"{cell.title} is not Python in line {error.lineno} (`{shorten(error.text or '', 60)}`): {error.msg}"
 
 
 def _quiet_compile(source: str, filename: str) -> CodeType:

@@ -5,19 +5,23 @@ from typing import Any
 import torch
 
 SHOWN_WHOLE = 8  # so many numbers can be taken in at a glance; a larger tensor is described by its shape
+DIGITS = 4  # significant ones, where they are enough
 
 
-def describe(value: Any) -> str:
+def describe(value: Any, digits: int = DIGITS) -> str:
     """Return a small tensor as its numbers, a larger one as its shape, anything else as Python writes it.
 
     >>> describe(torch.tensor([[0.25, 0.75]]))
     '[[0.25, 0.75]]'
+    >>> describe(torch.tensor([10_000.0, 10_001.0]))
+    '[10000.0, 10001.0]'
     >>> describe(torch.zeros(2, 3, 4))
     'of shape (2, 3, 4)'
     """
     if isinstance(value, torch.Tensor):
-        return str(_rounded(value.tolist())) if value.numel() <= SHOWN_WHOLE else f"of shape {tuple(value.shape)}"
-    return repr(_rounded(value))
+        small = value.numel() <= SHOWN_WHOLE
+        return str(_rounded(value.tolist(), digits)) if small else f"of shape {tuple(value.shape)}"
+    return repr(_rounded(value, digits))
 
 
 def describe_case(arguments: dict[str, Any]) -> str:
@@ -53,11 +57,10 @@ def describe_difference(answer: torch.Tensor, expected: torch.Tensor, wrong: tor
     'came [1.0, 2.0], expected [1.0, 3.0]'
     """
     if answer.numel() <= SHOWN_WHOLE:
-        return f"came {describe(answer)}, expected {describe(expected)}"
+        return _came_and_expected(answer, expected)
     first = tuple(wrong.nonzero()[0].tolist())
-    came, due = (_rounded(tensor[first].item()) for tensor in (answer, expected))
-    count = int(wrong.sum())
-    return f"{count} of {answer.numel()} entries differ; at {list(first)} came {came}, expected {due}"
+    numbers = _came_and_expected(answer[first].item(), expected[first].item())
+    return f"{int(wrong.sum())} of {answer.numel()} entries differ; at {list(first)} {numbers}"
 
 
 def shorten(text: str, length: int) -> str:
@@ -70,8 +73,22 @@ def shorten(text: str, length: int) -> str:
     return text if len(text) <= length else text[: length - 1] + "…"
 
 
-def _rounded(value: Any) -> Any:
-    """Round floats to four significant digits and rounding noise to 0, inside nested lists too."""
+def _came_and_expected(answer: Any, expected: Any) -> str:
+    """Say both with so many digits that they do not look the same; nine tell any two numbers of float32 apart."""
+    for digits in (DIGITS, 6, 9):
+        came, due = describe(answer, digits), describe(expected, digits)
+        if came != due:
+            break
+    return f"came {came}, expected {due}"
+
+
+def _rounded(value: Any, digits: int) -> Any:
+    """Round floats to so many significant digits and rounding noise to 0, inside nested lists too.
+
+    What stands before the point is always kept: 10000 and 10001 are not the same score.
+    """
     if isinstance(value, list):
-        return [_rounded(each) for each in value]
-    return round(float(f"{value:.4g}"), 6) if isinstance(value, float) else value
+        return [_rounded(each, digits) for each in value]
+    if not isinstance(value, float):
+        return value
+    return round(float(f"{value:.{digits}g}"), digits + 2) if abs(value) < 10 else round(value, digits - 1)

@@ -5,6 +5,7 @@ import pytest
 
 from course_lib.authoring import ledger
 from course_lib.authoring.ledger_entries import as_json, bound, holds, read_ledger, summarise
+from course_lib.authoring.notebooks import code_digest
 from course_lib.project import CourseError
 
 SEED = "import os\nfrom course_lib.claims import claim, control\nseed = int(os.environ['COURSE_SEED'])"
@@ -33,11 +34,20 @@ def test_each_value_of_each_seed_is_recorded(course, capsys):
     assert len(entry["seconds"]) == 3
     assert (entry["title"], entry["page"]) == ("Two of them", "02_two.ipynb")
     assert entry["versions"].keys() == {"python", "torch"}
-    assert all((entry["processor"], entry["measured"], entry["source"]))
+    assert all((entry["processor"], entry["measured"], entry["code"]))
     assert not text.with_name("02_two.ipynb").exists()
     printed = capsys.readouterr().out
     assert "exact" in printed
     assert "BROKEN" not in printed
+
+
+def test_a_sentence_does_not_age_the_measurement_and_code_does(course):
+    text = course.chapter("02_two", SEED, EXACT)
+    before = code_digest(text)
+    text.write_text(text.read_text().replace("# A chapter", "# Another title") + "\nOne more sentence.\n")
+    assert code_digest(text) == before
+    text.write_text(text.read_text().replace("at_least=0.95", "at_least=0.9"))
+    assert code_digest(text) != before
 
 
 def test_a_broken_claim_is_recorded_and_does_not_stop_the_rest(course, capsys):

@@ -51,3 +51,12 @@ def test_jacobian_equals_autograd(n, seed):
     scores = torch.randn(2, n, dtype=torch.float64, generator=torch.Generator().manual_seed(seed))
     expected = torch.stack([torch.autograd.functional.jacobian(softmax, row) for row in scores])
     torch.testing.assert_close(softmax_jacobian(softmax(scores)), expected)
+
+
+def test_nothing_overflows_at_a_low_temperature():
+    """Scores are subtracted before the division: the other order would divide 3e38 out of float32."""
+    assert torch.equal(softmax(torch.tensor([3e38, 3e38]), temperature=0.1), torch.tensor([0.5, 0.5]))
+
+
+def test_with_nothing_left_to_share_the_weights_are_nan():
+    assert softmax(torch.full((3,), float("-inf"))).isnan().all()

@@ -1,6 +1,7 @@
 """Whatever a learner's function does, what comes back is a verdict in a plain sentence."""
 
 import dataclasses
+import re
 import sys
 
 import numpy
@@ -129,7 +130,7 @@ def test_torch_s_own_softmax_is_refused_below_python(softmax):
     found = problems(softmax, "00.2")
     assert all(found.values())
     for name in ("rows sum to one", "shares follow exp(score / temperature)", "scores of 10,000 stay finite"):
-        assert "softmax used torch's own aten::_" in found[name]
+        assert re.match(r"softmax used torch\.(log_)?softmax \(aten::_(log_)?softmax\)", found[name])
 
 
 def test_a_refused_operator_cannot_be_hidden_by_catching():

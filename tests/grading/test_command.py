@@ -133,8 +133,9 @@ def test_a_missing_function_is_named_with_the_cell_that_stopped_and_the_rest_is_
     project("exercises/02_words.ipynb", "undefined\ndef map_to_rows(feature_map): pass", RIGHT)
     code, out, err = run("check", "02")
     assert code == 2
-    assert "does not define map_to_rows or additive_weights" in err and err.count("\n") == 1
-    assert "code cell 1 stopped in line 1 with NameError" in err
+    assert err.count("\n") == 1
+    assert "code cell 1 (`def map_to_rows`) stopped in line 1 with NameError" in err
+    assert "so map_to_rows is not defined; it does not define additive_weights or coverage_penalty" in err
     assert "  ok     the sum of the weighted values" in out and "FAIL   pixels in reading order" in out
     code, out, err = run("check", "02.3")
     assert code == 0 and err == ""  # what was asked is there
@@ -146,16 +147,21 @@ def test_a_missing_function_is_named_with_the_cell_that_stopped_and_the_rest_is_
         (["check", "02.9"], "there is no exercise 02.9 (exercises of this chapter: 02.1, 02.2"),
         (["check", "77"], "there are no exercises for chapter '77'"),
         (["check", "00"], "there is no chapter '00' in exercises/"),
-        (["check", "2.3"], "'2.3' is no exercise and no file"),
+        (["check", "2.9"], "there is no exercise 02.9"),
+        (["check", "123"], "'123' is no exercise and no file"),
         (["check", "nowhere.ipynb"], "'nowhere.ipynb' is no exercise and no file"),
         (["check", "exercises"], "'exercises' is no exercise and no file"),
         (["check", ""], "'' is no exercise and no file"),
         (["check", "02_damaged.ipynb"], "02_damaged.ipynb cannot be read as a notebook"),
-        (["check", "02_broken.py"], "02_broken.py is not Python in line 1"),
+        (["check", "02_broken.py"], "02_broken.py: the file is not Python in line 1"),
         (["hint", "02.9"], "there is no exercise 02.9"),
         (["hint", "02"], "'02' is no exercise"),
         (["hint", "02.3", "4"], "exercise 02.3 has hints 1 to 3, not 4"),
         (["hint", "02.3", "0"], "exercise 02.3 has hints 1 to 3, not 0"),
+        (["hint", "02.3", "x"], "Invalid value for 'number'"),
+        (["hint"], "Missing argument 'exercise'. (help: course hint --help)"),
+        (["checks"], "No such command 'checks'. Did you mean 'check'? (help: course --help)"),
+        (["check", "02", "--sed", "1"], "No such option: --sed"),
     ],
 )
 def test_bad_input_is_one_plain_sentence_and_exit_code_2(project, run, tmp_path, arguments, said):
@@ -165,6 +171,49 @@ def test_bad_input_is_one_plain_sentence_and_exit_code_2(project, run, tmp_path,
     code, out, err = run(*arguments)
     assert code == 2 and said in err and out == ""
     assert err.count("\n") == 1 and "Traceback" not in err
+
+
+def test_a_chapter_may_be_written_with_one_digit(project, run):
+    project("exercises/02_words.ipynb", *STUBS[:2], RIGHT, *STUBS[3:])
+    code, out, _ = run("check", "2.3")
+    assert code == 0 and out.startswith("02.3  Attend") and "6/6    all right" in out
+    assert (
+        run("check", "2", "--seed", "1")[1].splitlines()[:-1] == run("check", "02", "--seed", "1")[1].splitlines()[:-1]
+    )
+    assert run("hint", "2.3") == run("hint", "02.3")
+
+
+def test_a_syntax_error_elsewhere_does_not_keep_an_exercise_from_its_check(project, run):
+    project("exercises/02_words.ipynb", "def map_to_rows(feature_map):\n    return (", *STUBS[1:2], RIGHT, *STUBS[3:])
+    said = "exercises/02_words.ipynb: code cell 1 (`def map_to_rows`) is not Python in line 2 (`return (`)"
+    code, out, err = run("check", "02.3")
+    assert code == 0 and err == "" and "6/6    all right" in out
+    assert out.splitlines()[-1].startswith(f"left out, and not needed for 02.3: {said}")
+    code, out, err = run("check", "02.1")
+    assert code == 2 and err.startswith(said) and err.endswith("; so map_to_rows is not defined\n")
+    code, out, err = run("check", "02")
+    assert code == 2 and err.startswith(said) and "  ok     the sum of the weighted values" in out
+
+
+def test_a_broken_cell_beside_the_answers_is_told_where_the_whole_file_is_checked(project, run):
+    project("02_mine.ipynb", *STUBS, "x = =")
+    code, out, err = run("check", "02_mine.ipynb")
+    assert (
+        code == 2 and "02.5" in out and err.startswith("02_mine.ipynb: code cell 6 (`x = =`) is not Python in line 1")
+    )
+
+
+def test_learners_find_their_commands_before_the_authors(run):
+    code, out, _ = run("--help")
+    assert code == 0
+    assert sorted(
+        ["For learners", "start", "check ", "hint ", "For authors", "make-exercises", "claims"], key=out.rindex
+    ) == [*("For learners", "start", "check ", "hint ", "For authors", "make-exercises", "claims")]
+
+
+def test_course_alone_shows_its_help_and_nothing_else(run):
+    code, out, err = run()
+    assert code == 2 and "For learners" in out and err == ""
 
 
 def test_hints_come_one_at_a_time(run):

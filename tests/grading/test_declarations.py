@@ -5,6 +5,7 @@ import torch
 
 from course_lib.grading.call import Call, in_process
 from course_lib.grading.declarations import chapters, exercises, find_exercise
+from course_lib.grading.judges import equals, sums_to
 from course_lib.grading.judging import draw_cases, judge_task
 from course_lib.project import CourseError
 
@@ -106,7 +107,8 @@ def test_names_are_unique():
 
 def test_an_exercise_is_found_by_its_number_or_refused_in_one_sentence():
     assert find_exercise("02.3").tasks[0].function == "attend"
-    for unknown, names in (("02.9", "02.1"), ("99.1", "00"), ("2.3", "02.3"), ("attend", "02.3")):
+    assert find_exercise("2.3").tasks[0].function == "attend"
+    for unknown, names in (("02.9", "02.1"), ("99.1", "00"), ("2.9", "02.1"), ("attend", "02.3")):
         with pytest.raises(CourseError, match=names):
             find_exercise(unknown)
 
@@ -135,5 +137,125 @@ def test_a_question_is_put_once():
         return task.reference(weights)
 
     call, case = Call(in_process(answer, task)), task.examples[0]
-    assert torch.equal(call(**case), call(**case)) and call.changed(**case) == ()
+    assert torch.equal(call(case), call(case)) and call.changed(case) == ()
     assert len(asked) == 1
+
+
+def test_the_reference_is_computed_once_for_each_case():
+    task, seen = find_exercise("00.3").tasks[0], []
+
+    def reference(weights):
+        seen.append(weights)
+        return task.reference(weights)
+
+    case = task.examples[1]
+    call = Call(in_process(task.reference, task))
+    assert equals(reference)(call, case) is None and sums_to(0, reference)(call, case) is None
+    assert len(seen) == 1
+
+
+# ---------------------------------------------------------------- slips of newcomers, in their own words
+
+
+def softmax_without_keepdim(scores, temperature):
+    scaled = scores / temperature
+    grown = torch.exp(scaled - torch.max(scaled, dim=-1, keepdim=True)[0])
+    return grown / grown.sum(dim=-1)
+
+
+def softmax_without_keepdim_at_all(scores, temperature):
+    scaled = scores / temperature
+    grown = torch.exp(scaled - scaled.max(dim=-1).values)
+    return grown / grown.sum(-1)
+
+
+def softmax_cooled_after_exp(scores, temperature):
+    grown = torch.exp(scores - scores.amax(-1, keepdim=True)) / temperature
+    return grown / grown.sum(-1, keepdim=True)
+
+
+def softmax_cooled_at_the_end(scores, temperature):
+    grown = torch.exp(scores - scores.amax(-1, keepdim=True))
+    return grown / grown.sum(-1, keepdim=True) / temperature
+
+
+def query_without_axis(query, keys, query_weight, key_weight, score_weight):
+    hidden = torch.tanh(keys @ key_weight.T + query @ query_weight.T)
+    return torch.softmax((hidden * score_weight).sum(-1), dim=-1)
+
+
+def weights_as_they_are(query, keys, query_weight, key_weight, score_weight):
+    hidden = torch.tanh((query @ query_weight).unsqueeze(1) + keys @ key_weight)
+    return torch.softmax(hidden @ score_weight, dim=1)
+
+
+def narrow_one_hot(scores, index, reward, baseline):
+    chosen = torch.nn.functional.one_hot(index).float()
+    return (chosen - torch.softmax(scores, dim=1)) * (reward - baseline).unsqueeze(1)
+
+
+@pytest.mark.parametrize(
+    ("number", "function", "said"),
+    [
+        ("00.2", softmax_without_keepdim, "`keepdim=True` leaves (..., 1)"),
+        ("00.2", softmax_without_keepdim_at_all, "`keepdim=True` leaves (..., 1)"),
+        ("00.2", softmax_cooled_after_exp, "cancels; it divides the scores, before exp"),
+        ("00.2", softmax_cooled_at_the_end, "a row then sums to 1 / temperature"),
+        (
+            "00.3",
+            lambda weights: torch.diag_embed(weights) - torch.outer(weights, weights),
+            "any leading axes must work",
+        ),
+        ("00.3", lambda weights: weights.diag() - weights[:, None] * weights[None, :], "any leading axes must work"),
+        (
+            "00.3",
+            lambda weights: weights.diag_embed() - weights[..., None] @ weights[..., None].T,
+            "leading axes must work",
+        ),
+        (
+            "00.3",
+            lambda weights: weights[..., None] * weights[..., None, :] + weights.diag_embed(),
+            "they are subtracted",
+        ),
+        ("02.2", query_without_axis, "makes it (batch, 1, d_hidden)"),
+        ("02.2", weights_as_they_are, "`query @ query_weight.T`"),
+        ("02.5", narrow_one_hot, "`num_classes=scores.shape[1]`"),
+    ],
+)
+def test_a_slip_is_named_also_where_torch_stops_at_the_shapes(number, function, said):
+    exercise = find_exercise(number)
+    task = exercise.tasks[0]
+    for seed in range(5):
+        named = judge_task(exercise, task, in_process(function, task, exercise.forbidden), seed).misconception
+        assert named is not None and said in named.sentence
+
+
+def test_large_scores_are_drawn_so_that_a_report_shows_them_exactly():
+    """Scores that look alike must have shares that are alike."""
+    exercise = find_exercise("00.2")
+    task = exercise.tasks[0]
+    unguarded = next(wrong.implementation for wrong in task.misconceptions if wrong.name == "no guard against overflow")
+    result = judge_task(exercise, task, in_process(unguarded, task, exercise.forbidden), 0)
+    problem = next(verdict.problem for verdict in result.verdicts if "10,000" in verdict.property.name)
+    assert problem.startswith(
+        "scores = [10000.0, 10001.0], temperature = 1.0: came [nan, nan], expected [0.2689, 0.7311]"
+    )
+
+
+def test_only_the_empty_row_is_judged_for_zeros():
+    def masked_mean(values, mask):
+        return (values * mask[..., None]).sum(1) / 2  # wrong, but nothing comes of nothing
+
+    exercise = find_exercise("00.4")
+    result = judge_task(exercise, exercise.tasks[0], in_process(masked_mean, exercise.tasks[0]), 0)
+    problems = {verdict.property.name: verdict.problem for verdict in result.verdicts}
+    assert problems["a row with nothing to count gives zeros"] is None
+    assert problems["the mean of what counts"] is not None
+
+
+def test_the_gradient_of_the_expected_reward_is_unbiased_for_the_estimate_and_for_no_scaled_one():
+    task = find_exercise("02.5").tasks[0]
+    judge = next(each.judge for each in task.properties if each.name.startswith("unbiased"))
+    case = draw_cases(task, 0)[-1]
+    assert judge(Call(in_process(task.reference, task)), case) is None
+    assert "came" in judge(Call(in_process(lambda **named: 1.01 * task.reference(**named), task)), case)

@@ -69,10 +69,17 @@ def test_a_cell_that_raises_does_not_hide_the_others_and_is_named_where_a_functi
         notebook("x = 1\nundefined + 1\ndef lost(): pass", "import sys; sys.exit(3)", "def found(): pass")
     )
     assert "found" in submission.names
-    sentence = submission.why_missing("lost")
-    assert "does not define lost" in sentence
-    assert "code cell 1 stopped in line 2 with NameError: name 'undefined' is not defined" in sentence
-    assert "code cell 2 stopped in line 1 with SystemExit" in sentence
+    why = "code cell 1 (`def lost`) stopped in line 2 with NameError: name 'undefined' is not defined"
+    assert submission.why_missing("lost") == f"{submission.path}: {why}; so lost is not defined"
+    other = "code cell 2 (`import sys; sys.exit(3)`) stopped in line 1 with SystemExit: 3"
+    assert submission.why_missing("absent") == f"{submission.path}: {why}; {other}; it does not define absent"
+    both = submission.why_missing("lost", "absent")
+    assert both == f"{submission.path}: {why}; {other}; so lost is not defined; it does not define absent"
+
+
+def test_where_no_cell_stopped_a_missing_function_is_missing(notebook):
+    submission = read(notebook("def found(): pass"))
+    assert submission.why_missing("lost", "gone") == f"{submission.path} does not define lost or gone"
 
 
 def test_a_cell_may_print_ask_and_draw_without_anybody_there(notebook, capsys):
@@ -80,25 +87,31 @@ def test_a_cell_may_print_ask_and_draw_without_anybody_there(notebook, capsys):
         notebook("print('a' * 1000)", "input('name? ')", "import matplotlib.pyplot as plt\nplt.plot([1]); plt.show()")
     )
     assert capsys.readouterr() == ("", "")
-    assert len(submission.stopped) == 1 and "EOFError" in submission.stopped[0]
+    assert len(submission.stopped) == 1 and "EOFError" in submission.stopped[0].sentence
 
 
 @pytest.mark.parametrize(
     ("source", "said"),
     [
-        ("a = 1\nb = = 2", ["code cell 2, line 2", "`b = = 2`"]),
-        ("%time\n\ndef f(:\n    pass", ["code cell 2, line 3", "`def f(:`"]),
-        ("def f():\nreturn 1", ["code cell 2, line 2", "expected an indented block"]),
-        ("text = 'open", ["code cell 2, line 1", "unterminated string"]),
-        ("a = (1,", ["code cell 2, line 1", "never closed"]),
+        ("a = 1\nb = = 2", ["code cell 2 (`a = 1`) is not Python in line 2", "`b = = 2`"]),
+        ("%time\n\ndef f(:\n    pass", ["code cell 2 (`def f`) is not Python in line 3", "`def f(:`"]),
+        ("def f():\nreturn 1", ["in line 2", "expected an indented block"]),
+        ("text = 'open", ["in line 1", "unterminated string"]),
+        ("# a note\na = (1,", ["code cell 2 (`a = (1,`)", "in line 2", "never closed"]),
         ("a = 1\0", ["code cell 2", "null bytes"]),
     ],
 )
-def test_a_syntax_error_names_cell_and_line(notebook, source, said):
-    with pytest.raises(CourseError) as error:
-        read(notebook("fine = 1", source))
-    for part in [*said, "02_mine.ipynb"]:
-        assert part in str(error.value)
+def test_a_syntax_error_names_cell_and_line_and_hides_no_other_cell(notebook, source, said):
+    submission = read(notebook("fine = 1", source, "also_fine = 2"))
+    assert {"fine", "also_fine"} <= submission.names.keys()
+    (stop,) = submission.broken
+    for part in said:
+        assert part in stop.sentence
+
+
+def test_a_file_without_any_python_is_refused(notebook):
+    with pytest.raises(CourseError, match=r"02_mine\.ipynb: code cell 1 \(`a = =`\) is not Python in line 1"):
+        read(notebook("a = =", "b = ="))
 
 
 def test_a_module_and_a_text_notebook_are_read_too(tmp_path):
@@ -113,7 +126,7 @@ def test_a_module_and_a_text_notebook_are_read_too(tmp_path):
     )
     assert read(text).names["a"] == 1 and "b" not in read(text).names
     module.write_text("x = 1\n\ndef attend(:\n", encoding="utf-8")
-    with pytest.raises(CourseError, match=r"answers\.py is not Python in line 3 \(`def attend\(:`\)"):
+    with pytest.raises(CourseError, match=r"answers\.py: the file is not Python in line 3 \(`def attend\(:`\)"):
         read(module)
 
 

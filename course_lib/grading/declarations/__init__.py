@@ -36,13 +36,15 @@ def exercises(chapter: str) -> tuple[Exercise, ...]:
 
 
 def find_exercise(id: str) -> Exercise:
-    """Return one exercise by its number, such as "02.3"; raises CourseError naming those there are.
+    """Return one exercise by its number, "02.3" or "2.3"; raises CourseError naming those there are.
 
-    >>> find_exercise("02.3").title
+    >>> find_exercise("2.3").title
     'Attend'
     """
-    if not re.fullmatch(r"\d\d\.\d+", id):
-        raise CourseError(f"{id!r} is no exercise: write the chapter in two digits, a dot and a number, such as 02.3")
+    if not re.fullmatch(r"\d{1,2}\.\d+", id):
+        raise CourseError(f"{id!r} is no exercise: write the chapter, a dot and a number, such as 02.3")
+    chapter, _, number = id.partition(".")
+    id = f"{chapter.zfill(2)}.{number}"
     of_chapter = {exercise.id: exercise for exercise in exercises(id[:2])}
     if id not in of_chapter:
         raise CourseError(f"there is no exercise {id} (exercises of this chapter: {', '.join(of_chapter)})")

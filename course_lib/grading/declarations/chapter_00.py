@@ -1,11 +1,16 @@
 """Exercises of chapter 00, shapes and the soft argmax."""
 
+import math
+from functools import partial
+
 import torch
 
+from course_lib.grading.call import Call
 from course_lib.grading.declarations.chapter_00_puzzles import PUZZLES
 from course_lib.grading.declarations.drawing import normal, shares, sizes, uniform
 from course_lib.grading.exercise import Case, Exercise, Misconception, Property, Task
-from course_lib.grading.judges import both, equals, inputs_unchanged, not_moved_by, on, sums_to
+from course_lib.grading.judges import answer_like, both, difference, equals, inputs_unchanged, not_moved_by, on, sums_to
+from course_lib.grading.wording import describe_case
 
 # ---------------------------------------------------------------- 00.2 a stable softmax
 
@@ -23,10 +28,16 @@ def draw_scores(generator: torch.Generator) -> Case:
 
 
 def far_from_zero(case: Case) -> Case:
-    """Move the rows by 10,000, one up and the next down: the shares inside a row stay the same."""
-    scores = case["scores"]
-    rows = torch.arange(scores[..., 0].numel()).reshape(scores.shape[:-1])
-    return case | {"scores": scores + 1e4 * (1.0 - 2.0 * (rows % 2))[..., None]}
+    """Move the rows by 10,000, one up and the next down, which leaves the shares inside a row as they are.
+
+    Whole scores and a temperature that is a power of two: a report can show them exactly, and they divide exactly, in
+    whatever order it is done.
+    """
+    scores = case["scores"].round()
+    rows = scores.view(-1, scores.shape[-1])
+    rows[0::2] += 1e4
+    rows[1::2] -= 1e4
+    return {"scores": scores, "temperature": 2.0 ** round(math.log2(case["temperature"]))}
 
 
 def softmax_in_place(scores, temperature):
@@ -48,6 +59,13 @@ def softmax_unguarded(scores, temperature):
     return grown / grown.sum(-1, keepdim=True)
 
 
+def softmax_with_axis_lost(scores, temperature, guarded, in_maximum, in_sum):
+    """Softmax without `keepdim=True` in the maximum or in the sum."""
+    maximum = scores.amax(-1, keepdim=not in_maximum) if guarded else 0
+    grown = ((scores - maximum) / temperature).exp()
+    return grown / grown.sum(-1, keepdim=not in_sum)
+
+
 def softmax_over_first_axis(scores, temperature):
     """Softmax over the columns."""
     grown = ((scores - scores.amax(0)) / temperature).exp()
@@ -64,7 +82,11 @@ SOFTMAX = Exercise(
     title="A stable softmax",
     difficulty=2,
     minutes=20,
-    forbidden=("aten::_softmax", "aten::_log_softmax", "aten::_safe_softmax"),
+    forbidden={
+        "aten::_softmax": "torch.softmax",
+        "aten::_log_softmax": "torch.log_softmax",
+        "aten::_safe_softmax": "torch's attention",
+    },
     tasks=(
         Task(
             function="softmax",
@@ -79,7 +101,7 @@ SOFTMAX = Exercise(
             properties=(
                 Property("rows sum to one", 1, sums_to(1, softmax)),
                 Property("shares follow exp(score / temperature)", 3, equals(softmax)),
-                # The last place of 1e4 / 0.3 is worth 0.004: right answers may differ by a hundredth of their value.
+                # Near 1e4 / 0.25 the last place of a logsumexp, one of the right ways, is worth 0.004.
                 Property("scores of 10,000 stay finite", 2, on(far_from_zero, equals(softmax, tolerance=2e-3))),
                 Property("inputs unchanged", 1, inputs_unchanged, only_when_right=True),
             ),
@@ -110,9 +132,32 @@ SOFTMAX = Exercise(
                 ),
                 Misconception(
                     "temperature forgotten",
-                    "this is the softmax at temperature 1, whatever temperature was given",
+                    "this is the softmax at temperature 1: the temperature is missing, or it divides the exponentials, "
+                    "above and below the line, and cancels; it divides the scores, before exp",
                     lambda scores, temperature: softmax_at(1.0, scores),
                     breaks="shares follow exp(score / temperature)",
+                ),
+                Misconception(
+                    "temperature at the end",
+                    "this divides the shares by the temperature: a row then sums to 1 / temperature; it divides the "
+                    "scores, before exp",
+                    lambda scores, temperature: softmax_at(1.0, scores) / temperature,
+                    breaks="rows sum to one",
+                ),
+                *(
+                    Misconception(
+                        f"axis lost in the {where}",
+                        f"the {where} of (..., n) along the last axis has one axis less, and is then not matched row "
+                        "by row; `keepdim=True` leaves (..., 1), which belongs to its row",
+                        partial(softmax_with_axis_lost, guarded=guarded, in_maximum=in_maximum, in_sum=in_sum),
+                        breaks="shares follow exp(score / temperature)",
+                    )
+                    for where, guarded, in_maximum, in_sum in (
+                        ("maximum", True, True, False),
+                        ("sum", True, False, True),
+                        ("maximum and the sum", True, True, True),
+                        ("sum, without a guard", False, False, True),
+                    )
                 ),
                 Misconception(
                     "scores overwritten",
@@ -135,9 +180,14 @@ SOFTMAX = Exercise(
 # ---------------------------------------------------------------- 00.3 the Jacobian of the softmax
 
 
+def products(weights):
+    """Every product p_i p_j."""
+    return weights[..., :, None] * weights[..., None, :]
+
+
 def softmax_jacobian(weights):
     """diag(p) minus p times its transpose."""
-    return torch.diag_embed(weights) - weights[..., :, None] * weights[..., None, :]
+    return torch.diag_embed(weights) - products(weights)
 
 
 def draw_weights(generator: torch.Generator) -> Case:
@@ -145,6 +195,14 @@ def draw_weights(generator: torch.Generator) -> Case:
     axes = int(torch.randint(1, 4, (), generator=generator))
     return {"weights": shares(generator, *sizes(generator, *[4] * axes, least=2))}
 
+
+EACH_BY_EACH = "the derivative of each weight by each score"
+ONE_VECTOR_ONLY = (
+    lambda weights: weights.diag() - weights.outer(weights),
+    lambda weights: weights.diag() - products(weights),
+    lambda weights: weights.diag() - weights[:, None] * weights[None],
+    lambda weights: torch.diag_embed(weights) - weights[:, None] * weights[None],
+)
 
 JACOBIAN = Exercise(
     id="00.3",
@@ -161,7 +219,7 @@ JACOBIAN = Exercise(
             reference=softmax_jacobian,
             properties=(
                 Property("rows sum to zero", 1, sums_to(0, softmax_jacobian)),
-                Property("diag(p) minus p times its transpose", 3, both(equals(softmax_jacobian), inputs_unchanged)),
+                Property(EACH_BY_EACH, 3, both(equals(softmax_jacobian), inputs_unchanged)),
             ),
             misconceptions=(
                 Misconception(
@@ -176,13 +234,13 @@ JACOBIAN = Exercise(
                     "this is p (1 - p), the derivative of a sigmoid: one number a weight, where each weight depends on "
                     "all n scores",
                     lambda weights: weights * (1 - weights),
-                    breaks="diag(p) minus p times its transpose",
+                    breaks=EACH_BY_EACH,
                 ),
                 Misconception(
                     "sign turned",
                     "this is the negative: raising a score must raise its own weight",
                     lambda weights: -softmax_jacobian(weights),
-                    breaks="diag(p) minus p times its transpose",
+                    breaks=EACH_BY_EACH,
                 ),
                 Misconception(
                     "no product",
@@ -191,9 +249,26 @@ JACOBIAN = Exercise(
                     breaks="rows sum to zero",
                 ),
                 Misconception(
+                    "added for subtracted",
+                    "this adds the products p_i p_j; they are subtracted: what one weight gains, the others lose",
+                    lambda weights: torch.diag_embed(weights) + products(weights),
+                    breaks="rows sum to zero",
+                ),
+                *(
+                    Misconception(
+                        f"one vector only ({number})",
+                        "this is right for one vector of n weights, as `torch.outer`, `torch.diag`, `.T` and "
+                        "`[:, None]` are; any leading axes must work, (..., n): use `torch.diag_embed`, and new axes "
+                        "counted from the end, `[..., :, None]`",
+                        implementation,
+                        breaks=EACH_BY_EACH,
+                    )
+                    for number, implementation in enumerate(ONE_VECTOR_ONLY, start=1)
+                ),
+                Misconception(
                     "identity for diag(p)",
                     "this has 1 on the diagonal before the product is taken off; p belongs there",
-                    lambda weights: torch.eye(weights.shape[-1]) - weights[..., :, None] * weights[..., None, :],
+                    lambda weights: torch.eye(weights.shape[-1]) - products(weights),
                     breaks="rows sum to zero",
                 ),
             ),
@@ -235,6 +310,14 @@ def nothing_in_row_0(case: Case) -> Case:
     return case | {"mask": case["mask"] & (torch.arange(len(case["mask"])) > 0)[:, None]}
 
 
+def zeros_for_nothing(call: Call, case: Case) -> str | None:
+    """Empty the first row and look at that row alone: the mean of the others is another property."""
+    emptied = nothing_in_row_0(case)
+    answer, expected = answer_like(masked_mean, call, emptied)
+    found = difference(answer[0], expected[0])
+    return f"{describe_case(emptied)}: for row 0, in which nothing counts, {found}" if found else None
+
+
 def masked_mean_in_place(values, mask):
     """Masked mean that overwrites its values."""
     values[~mask] = 0
@@ -267,7 +350,7 @@ MASKED_MEAN = Exercise(
                     2,
                     not_moved_by(other_padding, "100 added where mask is False", masked_mean, lambda answer: answer),
                 ),
-                Property("a row with nothing to count gives zeros", 2, on(nothing_in_row_0, equals(masked_mean))),
+                Property("a row with nothing to count gives zeros", 2, zeros_for_nothing),
                 Property("inputs unchanged", 1, inputs_unchanged, only_when_right=True),
             ),
             misconceptions=(

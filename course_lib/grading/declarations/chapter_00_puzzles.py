@@ -229,7 +229,8 @@ PUZZLES = Exercise(
         "Write the axes of the input on the left of the arrow and those of the output on the right, in full words.",
         "Round brackets join axes or split one; inside them the axis on the right runs fastest. Draw where number 1 of "
         "the example goes, and see which axis has to run fastest for that.",
-        "channels_last and side_by_side are `rearrange`, average_pool is `reduce` with `(height two)`, interleave is "
-        "`rearrange([left, right], 'side batch time d -> ...')`, repeat_query is `repeat`, dot_products is `einsum`.",
+        "`rearrange` moves numbers, `reduce` makes fewer of them, `repeat` more, `einsum` multiplies and sums. The "
+        "least usual line is that of interleave: `rearrange([left, right], 'side batch time d -> ...')` takes the list "
+        "for one more axis, in front; on the right, `side` goes into brackets with `time`. In which order?",
     ),
 )

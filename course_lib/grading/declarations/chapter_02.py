@@ -132,6 +132,12 @@ def weights_by_dot_product(query, keys, query_weight, key_weight, score_weight):
     return ((keys @ key_weight.mT) @ (query @ query_weight.mT)[..., None])[..., 0].softmax(1)
 
 
+def weights_without_new_axis(query, keys, query_weight, key_weight, score_weight):
+    """Weights from a projected query that is added to the keys as it is, (batch, d_hidden)."""
+    hidden = query @ query_weight.mT + keys @ key_weight.mT
+    return (hidden.tanh() @ score_weight).softmax(1)
+
+
 ONE_NUMBER_EACH = {
     "query": torch.zeros(1, 1),
     "keys": torch.zeros(1, 1, 1),
@@ -189,6 +195,22 @@ ADDITIVE_WEIGHTS = Exercise(
                     "these are the scores: the softmax that turns them into shares of one is missing",
                     additive_scores,
                     breaks="the weights of each picture sum to one",
+                ),
+                Misconception(
+                    "query without an axis for the locations",
+                    "the projected query is (batch, d_hidden), the projected keys are (batch, location, d_hidden): "
+                    "the query lacks the axis of the locations; `[:, None, :]` makes it (batch, 1, d_hidden)",
+                    weights_without_new_axis,
+                    breaks="one picture has no influence on another",
+                ),
+                Misconception(
+                    "weights not transposed",
+                    "query_weight is (d_hidden, d_query) and a query (batch, d_query): their product is `query @ "
+                    "query_weight.T`, and likewise `keys @ key_weight.T`",
+                    lambda query_weight, key_weight, **named: additive_weights(
+                        query_weight=query_weight.T, key_weight=key_weight.T, **named
+                    ),
+                    breaks="softmax of the additive scores",
                 ),
                 Misconception(
                     "no tanh",
@@ -442,12 +464,14 @@ def unbiased(call: Call, case: Case) -> str | None:
         "reward": rewards.flatten(),
         "baseline": case["baseline"],
     }
-    estimates = answer_like(hard_attention_gradient, call, every)[0].view(batch, location, location)
+    # An estimate has the shape of the scores; what it should be for a single sample is no matter here.
+    estimates = answer_like(lambda scores, **rest: scores, call, every)[0].view(batch, location, location)
     scores = case["scores"].clone().requires_grad_()
     with torch.enable_grad():
-        (scores.softmax(1) * rewards).sum().backward()
-    mean = (case["scores"].softmax(1)[..., None] * estimates).sum(1)
-    found = difference(mean, scores.grad)
+        weights = scores.softmax(1)
+        (gradient,) = torch.autograd.grad((weights * rewards).sum(), scores)
+    mean = (weights.detach()[:, None] @ estimates)[:, 0]
+    found = difference(mean, gradient)
     return f"{describe_case(every)}: weighted by the softmax and summed over index, {found}" if found else None
 
 
@@ -501,6 +525,15 @@ HARD_ATTENTION = Exercise(
                     breaks="each row sums to zero",
                 ),
                 Misconception(
+                    "one-hot without a width",
+                    "`one_hot(index)` is only as wide as the largest index of the batch; `num_classes=scores.shape[1]` "
+                    "makes it (batch, location)",
+                    lambda scores, index, reward, baseline: (
+                        (reward - baseline)[:, None] * (torch.nn.functional.one_hot(index) - scores.softmax(1))
+                    ),
+                    breaks="the estimate from one sample",
+                ),
+                Misconception(
                     "sign turned",
                     "this is the negative: a reward above the baseline must raise the score of the sampled location",
                     lambda **named: -hard_attention_gradient(**named),
@@ -544,8 +577,8 @@ HARD_ATTENTION = Exercise(
         ),
     ),
     hints=(
-        "The derivative of a probability is the probability times the derivative of its logarithm. Sampling supplies "
-        "the first factor; which is left for you?",
+        "log p of the sampled location is its score minus the logarithm of a sum. What is the derivative by that score "
+        "itself, and what by any other? The example shows both.",
         "The gradient of log softmax(scores)[index] by the scores is one_hot(index) - softmax(scores). Multiply it by "
         "what the reward says beyond the baseline.",
         "`advantage = (reward - baseline)[:, None]`, shape (batch, 1); it multiplies "
