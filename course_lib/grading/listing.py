@@ -12,7 +12,7 @@ def show_exercises(chapter: str) -> None:
 
     Raises CourseError for a chapter without exercises.
     """
-    rows = ["| | exercise | difficulty | minutes | points |", "|---|---|---|---|---|"]
+    rows = ["| number | exercise | difficulty | minutes | points |", "|---|---|---|---|---|"]
     for exercise in exercises(chapter):
         difficulty = STAR * exercise.difficulty + EMPTY * (4 - exercise.difficulty)
         rows.append(f"| {exercise.id} | {exercise.title} | {difficulty} | {exercise.minutes} | {exercise.points} |")
