@@ -21,11 +21,11 @@ MARKS = {
 }
 
 
-def table_of_claims(number: str, chapter: dict) -> str:
+def table_of_claims(chapter: dict) -> str:
     """Return one chapter of the ledger as a Markdown table, under a line that says how it was measured."""
     seconds = sum(chapter["seconds"]) / len(chapter["seconds"])
     lines = [
-        f"**[{number} {chapter['title']}]({chapter['page']})**: measured on {chapter['measured']} under "
+        f"**[{chapter['title']}]({chapter['page']})**: measured on {chapter['measured']} under "
         f"{len(chapter['seeds'])} seeds, {seconds:.0f} s each ({chapter['processor']}, "
         f"Python {chapter['versions']['python']}, torch {chapter['versions']['torch']})",
         "",
@@ -45,7 +45,7 @@ def show_ledger(chapters: dict[str, dict]) -> Figure:
 
     A share runs from 0 to 1; any other quantity has the scale that is written at the ends of its line.
     """
-    rows = [(f"{number} {entry['title']}", claim) for number, entry in chapters.items() for claim in entry["claims"]]
+    rows = [(entry["title"], claim) for entry in chapters.values() for claim in entry["claims"]]
     figure, axes = plt.subplots(layout="none")
     axes.set_position((0, 0, 1, 1))
     axes.set_axis_off()
