@@ -3,7 +3,8 @@
 import sys
 
 if sys.version_info < (3, 11):
-    sys.exit("The course needs Python 3.11 or later; this is Python %d.%d." % sys.version_info[:2])
+    print("The course needs Python 3.11 or later; this is Python %d.%d." % sys.version_info[:2], file=sys.stderr)
+    sys.exit(2)
 
 from typing import Annotated
 
