@@ -4,7 +4,7 @@
 # and   make serve   read the book at http://localhost:8000
 #       make check   lint only
 #       make clean   remove what the others made
-# Each step runs only when its inputs changed. Stamps: .venv/.installed, .venv/.browser, _build/html/.built
+# Each step runs only when its inputs changed. Stamps: .venv/.installed, .venv/.browser, .venv/.locks, _build/html/.built
 
 PYTHON  ?= python3
 BIN     := .venv/bin
@@ -57,7 +57,7 @@ check: .venv/.installed
 test: check test-code test-notebooks test-rendered
 	@echo "All of it passed."
 
-test-code: .venv/.installed
+test-code: .venv/.installed .venv/.locks
 	$(PYTEST) $(WORKERS) -m "not rendered"
 
 test-notebooks: .venv/.installed
@@ -79,6 +79,10 @@ test-rendered: _build/html/.built .venv/.browser
 
 .venv/.browser: .venv/.installed tests/book/browser.py
 	$(BIN)/python tests/book/browser.py
+	@touch $@
+
+.venv/.locks: .venv/.installed tests/grading/locks.py
+	$(BIN)/python tests/grading/locks.py
 	@touch $@
 
 clean:

@@ -6,6 +6,11 @@ if sys.version_info < (3, 11):
     print("The course needs Python 3.11 or later; this is Python %d.%d." % sys.version_info[:2], file=sys.stderr)
     sys.exit(2)
 
+import contextlib
+import gc
+import signal
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -25,6 +30,30 @@ application = typer.Typer(
 Chapters = Annotated[
     list[str] | None, typer.Argument(metavar="[CHAPTER]...", help="Chapters such as 02; all by default.")
 ]
+Only = Annotated[
+    list[str] | None, typer.Option(help="A chapter (02) or an exercise (02.3); may be given more than once.")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object, for other programmes.")]
+
+
+@contextlib.contextmanager
+def _importing() -> Iterator[None]:
+    """Import torch at less than its price.
+
+    It leaves so many objects that collecting garbage, during the import and at the end, would take a fifth of the time
+    of a command. And Ctrl-C waits until it is there: half an import ends in messages that nobody can use.
+    """
+    pressed: list[int] = []
+    earlier = signal.signal(signal.SIGINT, lambda number, frame: pressed.append(number))
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.enable()
+        signal.signal(signal.SIGINT, earlier)
+    if pressed:
+        raise KeyboardInterrupt
 
 
 @application.command(rich_help_panel="For learners")
@@ -39,22 +68,93 @@ def start(chapters: Chapters = None) -> None:
 def check(
     target: Annotated[str, typer.Argument(help="A chapter (02), an exercise (02.3), or the path of a notebook.")],
     seed: Annotated[int | None, typer.Option(help="Repeat the random cases of an earlier check.")] = None,
+    as_json: AsJson = False,
 ) -> None:
     """Check exercises and say what is wrong with them."""
-    from course_lib.grading import command
+    from course_lib.grading.isolation.zygote import start_strongest
 
-    raise typer.Exit(command.check(target, seed))
+    started = start_strongest()  # before torch is imported here, so that both imports go on at once
+    with _importing():
+        from course_lib.grading import command
+
+    raise typer.Exit(command.check(target, seed, started, as_json))
 
 
 @application.command(rich_help_panel="For learners")
 def hint(
     exercise: Annotated[str, typer.Argument(help="An exercise such as 02.3.")],
-    number: Annotated[int, typer.Argument(help="Which hint; each says more than the one before.")] = 1,
+    number: Annotated[int | None, typer.Argument(help="Show this one again; by default the next.")] = None,
+    as_json: AsJson = False,
 ) -> None:
-    """Show one hint for an exercise."""
-    from course_lib.grading import command
+    """Show the next hint for an exercise; each says more than the one before."""
+    with _importing():
+        from course_lib.grading import command
 
-    command.hint(exercise, number)
+    raise typer.Exit(command.hint(exercise, number, as_json))
+
+
+@application.command(rich_help_panel="For learners")
+def progress(as_json: AsJson = False) -> None:
+    """Show the points of every exercise at its last check, and what to do next."""
+    with _importing():
+        from course_lib.grading import command
+
+    raise typer.Exit(command.show_progress(as_json))
+
+
+@application.command(rich_help_panel="For instructors")
+def grade(
+    submissions: Annotated[Path, typer.Argument(help="A folder with a folder or a file for each student.")],
+    out: Annotated[Path, typer.Option(help="Where the gradebook and the tables go.")] = Path("grades"),
+    only: Only = None,
+    jobs: Annotated[int, typer.Option(min=1, help="How many processes.")] = 1,
+    seed: Annotated[int | None, typer.Option(help="Repeat the random cases of an earlier run.")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with the gradebook that is there.")] = False,
+    formats: Annotated[str, typer.Option("--format", help="Any of csv,jsonl,gradescope,junit.")] = "csv,jsonl",
+    wall: Annotated[float | None, typer.Option(help="Seconds for one submission.")] = None,
+    unsafe: Annotated[bool, typer.Option("--unsafe", help="Grade also where no sandbox works.")] = False,
+    scheduler: Annotated[str | None, typer.Option(help="The address of a Dask cluster that runs.")] = None,
+) -> None:
+    """Grade a folder of notebooks and modules, in a sandbox."""
+    from course_lib.grading import grade_command
+
+    chosen = [each.strip() for each in formats.split(",")]
+    code = grade_command.grade(submissions, out, jobs, seed, only or (), resume, chosen, wall, unsafe, scheduler)
+    raise typer.Exit(code)
+
+
+Grades = Annotated[Path, typer.Argument(help="A folder that `course grade` wrote.")]
+
+
+@application.command(rich_help_panel="For instructors")
+def report(
+    grades: Grades, book: Annotated[str | None, typer.Option(help="The address of the book, for links.")] = None
+) -> None:
+    """Write a page about the class: points, and which misconceptions it holds."""
+    from course_lib.grading import class_report
+
+    typer.echo(f"The page is here, open it in a browser: {class_report.report(grades, book)}")
+
+
+@application.command(rich_help_panel="For instructors")
+def similarity(grades: Grades, as_json: AsJson = False) -> None:
+    """List answers that are more alike than chance would have it."""
+    from course_lib.grading import similarity
+
+    similarity.similarity(grades, as_json)
+
+
+@application.command("gradescope-zip", rich_help_panel="For instructors")
+def gradescope_zip(
+    out: Annotated[Path, typer.Option(help="The archive to write.")] = Path("autograder.zip"),
+    only: Only = None,
+    unsafe: Annotated[bool, typer.Option("--unsafe", help="Let the container be the only lock.")] = False,
+    seed: Annotated[int | None, typer.Option(help="The seed of the random cases; drawn anew by default.")] = None,
+) -> None:
+    """Write an archive that grades on Gradescope."""
+    from course_lib.grading import gradescope
+
+    gradescope.archive(out, only or (), unsafe, seed)
 
 
 @application.command(rich_help_panel="For authors")

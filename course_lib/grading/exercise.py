@@ -8,7 +8,9 @@ import torch
 
 from course_lib.grading.call import Call
 
-Case = dict[str, Any]  # arguments by name: tensors and plain numbers only, so that a case can travel to another process
+# Arguments by name: tensors and plain numbers, so that a case can travel to another process; and for a module "state",
+# its parameters by name.
+Case = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,12 @@ class Misconception:
 
 @dataclass(frozen=True)
 class Task:
-    """One function to write; `cases` draws one random case, `examples` are the fixed ones of the statement."""
+    """One function to write; `cases` draws one random case, `examples` are the fixed ones of the statement.
+
+    With `constructor`, it is a class of `nn.Module`: a case then holds the arguments that make it, its parameters under
+    "state", and the arguments of `forward`; reference and misconceptions are functions of all of these. With `outputs`,
+    a tuple is to be returned, and these are the names of its tensors.
+    """
 
     function: str
     parameters: tuple[str, ...]
@@ -47,11 +54,14 @@ class Task:
     reference: Callable[..., torch.Tensor]
     properties: tuple[Property, ...]
     misconceptions: tuple[Misconception, ...]
+    constructor: tuple[str, ...] | None = None
+    outputs: tuple[str, ...] = ()
 
     @property
     def signature(self) -> str:
-        """The call as a learner writes it, such as `attend(weights, values)`."""
-        return f"{self.function}({', '.join(self.parameters)})"
+        """The call as a learner writes it, such as `attend(weights, values)` or `Attention(d_model)(inputs)`."""
+        made = "" if self.constructor is None else f"({', '.join(self.constructor)})"
+        return f"{self.function}{made}({', '.join(self.parameters)})"
 
     @property
     def points(self) -> int:

@@ -117,3 +117,63 @@ def in_convex_hull(values: str, reference: Reference) -> Judge:
         return f"{describe_case(case)}: came {came}, but all {values} there lie between {low} and {high}"
 
     return judge
+
+
+def of_output(number: int, judge: Judge) -> Judge:
+    """The judgement holds for one tensor of the tuple that comes back; `number` counts from 0."""
+    return lambda call, case: judge(_Output(call, number), case)
+
+
+class _Output:
+    """A call seen through one of its outputs."""
+
+    def __init__(self, call: Call, number: int):
+        self._call, self._number = call, number
+
+    def __call__(self, arguments: Case) -> torch.Tensor:
+        return self._call(arguments)[self._number]
+
+    def expected(self, reference: Reference, arguments: Case) -> torch.Tensor:
+        return self._call.expected(reference, arguments)[self._number]
+
+
+def gradients_equal(reference: Reference, tolerance: float = 10 * ROUNDING) -> Judge:
+    """The gradients for all arguments, and for all parameters of a module, equal the reference's.
+
+    The entries of the (first) output are weighted by random numbers that the answer is not told.
+    """
+
+    def judge(call: Call, case: Case) -> str | None:
+        output = call.expected(reference, case)
+        cotangent, came = call.gradients(case, output if isinstance(output, torch.Tensor) else output[0])
+        sources = {name: each for name, each in case.items() if _has_gradient(each)}
+        state = {f"state.{name}": each for name, each in case.get("state", {}).items()}
+        leaves = {name: each.clone().requires_grad_() for name, each in (sources | state).items()}
+        parameters = {name.removeprefix("state."): each for name, each in leaves.items() if name in state}
+        given = case | {name: leaves[name] for name in sources} | ({"state": parameters} if state else {})
+        output = reference(**given)
+        first = output if isinstance(output, torch.Tensor) else output[0]
+        expected = torch.autograd.grad(first, list(leaves.values()), cotangent, allow_unused=True)
+        for (name, leaf), due in zip(leaves.items(), expected, strict=True):
+            due = torch.zeros_like(leaf) if due is None else due
+            if name not in came or came[name].shape != due.shape or came[name].dtype != due.dtype:
+                return f"{describe_case(case)}: no gradient came for {name}"
+            if found := difference(came[name], due, tolerance):
+                return f"{describe_case(case)}: gradient for {name}: {found}"
+        return None
+
+    return judge
+
+
+def _has_gradient(value: object) -> bool:
+    return isinstance(value, torch.Tensor) and value.is_floating_point()
+
+
+def as_function(module: type[torch.nn.Module], constructor: tuple[str, ...]) -> Reference:
+    """Return a class of modules as a function of what makes it, of its parameters ("state"), and of its input."""
+
+    def function(state: dict[str, torch.Tensor], **arguments) -> torch.Tensor:
+        made = module(**{name: arguments.pop(name) for name in constructor})
+        return torch.func.functional_call(made, state, kwargs=arguments)
+
+    return function

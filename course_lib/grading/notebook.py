@@ -22,7 +22,7 @@ def check(function: Callable) -> None:
         return
     exercise, task = found
     seed = fresh_seed()
-    results = [judge_task(exercise, task, in_process(function, task, exercise.forbidden), seed)]
+    results = [judge_task(exercise, task, in_process(function, task, exercise.forbidden), seed, search=True)]
     text = report.render(exercise, results)
     print(report.coloured(f"{text}\n{report.closing(results, seed, f'course check {exercise.id}')}"))
 

@@ -1,5 +1,6 @@
 """The words in which a result reaches the learner: one line for each property, and below a failure what was seen."""
 
+import os
 import sys
 import textwrap
 
@@ -14,7 +15,7 @@ LONGEST_PROBLEM = 320  # about four lines
 
 def render(exercise: Exercise, results: list[TaskResult], place: str = "") -> str:
     """Return the report on one exercise; `place` says where the answer was read."""
-    lines = [_beside(f"{exercise.id}  {exercise.title}", place)]
+    lines = [_beside(f"{exercise.id}  {exercise.title}", shorten(place, len(place)))]
     for result in results:
         prefix = f"{result.task.function}: " if len(exercise.tasks) > 1 else ""
         lines += _task_lines(result, prefix)
@@ -46,11 +47,40 @@ def total(results: list[TaskResult]) -> int:
 
 
 def coloured(report: str) -> str:
-    """Paint the verdicts green and red where standard output is a terminal; elsewhere return the text as it is."""
-    if not sys.stdout.isatty():
+    """Paint the verdicts green and red on a terminal, unless NO_COLOR is set; else return the text as it is."""
+    if not sys.stdout.isatty() or os.environ.get("NO_COLOR"):
         return report
     green, red, plain = "\033[32m", "\033[31m", "\033[0m"
     return report.replace("\n  ok  ", f"\n  {green}ok{plain}  ").replace("\n  FAIL", f"\n  {red}FAIL{plain}")
+
+
+def as_dictionary(exercise: Exercise, results: list[TaskResult]) -> dict:
+    """Return what `render` puts into words, fit for JSON."""
+    return {
+        "exercise": exercise.id,
+        "title": exercise.title,
+        "earned": earned(results),
+        "points": total(results),
+        "functions": [
+            {
+                "function": result.task.function,
+                "signature": result.task.signature,
+                "earned": result.earned,
+                "points": result.task.points,
+                "misconception": result.misconception.sentence if result.misconception else None,
+                "properties": [
+                    {
+                        "property": verdict.property.name,
+                        "earned": verdict.earned,
+                        "points": verdict.property.points,
+                        "problem": verdict.problem,
+                    }
+                    for verdict in result.verdicts
+                ],
+            }
+            for result in results
+        ],
+    }
 
 
 def _task_lines(result: TaskResult, prefix: str) -> list[str]:

@@ -1,24 +1,18 @@
-"""Reading an answer from a file: its code cells, and the functions that they define."""
+"""What is handed in: the code cells of a file, and what became of them when they ran."""
 
 import json
-import linecache
-import os
 import re
-import traceback
-import warnings
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
-from types import CodeType
 from typing import Any
 
-from course_lib.grading.unattended import unattended
 from course_lib.grading.wording import shorten
 from course_lib.project import CourseError
 
 WHOLE_FILE = "the file"
 NOT_GRADED = "not-graded"  # the tag of a cell that is not part of the answer
-# What Jupyter understands and Python does not: `%magic`, `!command`, `x = !command`, `?help`, `help?`.
-MAGIC = re.compile(r"^([ \t]*)(?:(?:\w+\s*=\s*)?[%!?].*|[\w.]+\?{1,2}[ \t]*)$", re.MULTILINE)
+LARGEST = 1 << 25  # bytes; a notebook with many pictures has a tenth of that
 
 
 @dataclass(frozen=True)
@@ -36,35 +30,40 @@ class Cell:
         shown = re.search(r"^def \w+", self.source, re.MULTILINE) or re.search(r"^[^\s#].*", self.source, re.MULTILINE)
         return f"{self.name} (`{shorten(shown[0], 40)}`)" if shown else self.name
 
-    def defines(self, function: str) -> bool:
-        """Tell whether a function of this name is written here, whether or not the cell comes to its end."""
-        return re.search(rf"^\s*def {function}\b", self.source, re.MULTILINE) is not None
+    def defines(self, name: str) -> bool:
+        """Tell whether this function or class is written here, whether or not the cell comes to its end."""
+        return re.search(rf"^[ \t]*(def|class) {name}\b", self.source, re.MULTILINE) is not None
 
 
 @dataclass(frozen=True)
 class Stop:
-    """A cell that did not come to its end, and why, in one sentence."""
+    """A cell that did not come to its end, and why, in one sentence; `broken` where it is no Python at all."""
 
     cell: Cell
     sentence: str
+    broken: bool
 
 
-@dataclass
+@dataclass(frozen=True)
 class Submission:
-    """What a file defines when its cells have run; which cells are `broken`, no Python, and which `stopped`."""
+    """What a file defines now that its cells have run, and the cells that did not come to their end."""
 
-    path: Path
-    names: dict[str, Any] = field(default_factory=dict)
-    broken: list[Stop] = field(default_factory=list)
-    stopped: list[Stop] = field(default_factory=list)
+    path: str
+    defined: frozenset[str]
+    stops: tuple[Stop, ...]
+
+    @property
+    def broken(self) -> tuple[Stop, ...]:
+        """The cells that are no Python."""
+        return tuple(stop for stop in self.stops if stop.broken)
 
     def why_missing(self, *functions: str) -> str:
         """Say that the file does not define `functions`, after the cause where a cell is to blame."""
-        stops = self.broken + self.stopped
-        lost = [name for name in functions if any(stop.cell.defines(name) for stop in stops)]
+        lost = [name for name in functions if any(stop.cell.defines(name) for stop in self.stops)]
         absent = [name for name in functions if name not in lost]
-        blamed = [stop for stop in stops if absent or any(stop.cell.defines(name) for name in lost)]
-        sentence = "; ".join(stop.sentence for stop in blamed)
+        blamed = [stop for stop in self.stops if absent or any(stop.cell.defines(name) for name in lost)]
+        blamed.sort(key=lambda stop: not stop.broken)
+        sentence = "; ".join(stop.sentence for stop in blamed[:4])
         if lost:
             sentence += f"; so {' and '.join(lost)} {'is' if len(lost) == 1 else 'are'} not defined"
         if absent:
@@ -72,52 +71,56 @@ class Submission:
         return f"{self.path}: {sentence}" if blamed else f"{self.path}{sentence}"
 
 
-def read(path: Path) -> Submission:
-    """Run the code cells of a notebook (.ipynb), a text notebook (.md) or a module (.py) and return what they define.
+def after_running(path: str, cells: list[Cell], defined: Iterable[Any], stops: Iterable[Any]) -> Submission:
+    """Return what is known of a file from what `inside.cells` told, which may have come from a stranger.
 
-    Cells tagged `not-graded` and lines that only Jupyter understands are left out; a cell that raises or is not
-    Python does not keep the next from running. Raises CourseError for a file that cannot be read or holds no Python.
+    Raises an exception of some kind for what is no such report.
     """
-    cells = _code_cells(path)
-    submission = Submission(path, {"__name__": "answers"})
-    os.environ.setdefault("MPLBACKEND", "agg")  # a figure must not open a window and wait
-    for cell in cells:
-        try:
-            programme = _compile(cell, path)
-        except (SyntaxError, ValueError) as error:
-            submission.broken.append(Stop(cell, _why_broken(cell, error)))
-            continue
-        try:
-            with unattended():
-                exec(programme, submission.names)
-        except (Exception, SystemExit) as error:
-            frames = traceback.extract_tb(error.__traceback__)
-            own = [frame for frame in frames if frame.filename == programme.co_filename]
-            line = f" in line {own[-1].lineno}" if own else ""
-            sentence = shorten(f"{cell.title} stopped{line} with {type(error).__name__}: {error}", 240)
-            submission.stopped.append(Stop(cell, sentence))
-    if submission.broken and len(submission.broken) == len(cells):
-        raise CourseError(f"{path}: {submission.broken[0].sentence}")
-    return submission
+    told = []
+    for stop in stops:
+        cell, error, message = cells[stop["cell"]], str(stop["error"]), str(stop["message"])
+        line = int(stop["line"]) if stop["line"] is not None else None
+        if stop["broken"]:
+            where = f" in line {line} (`{shorten(str(stop['text']), 60)}`)" if line is not None else ""
+            sentence = f"{cell.title} is not Python{where}: {shorten(message, 160)}"
+        else:
+            where = f" in line {line}" if line is not None else ""
+            what = "did not end in time" if error == "Unfinished" else f"stopped{where} with {error}: {message}"
+            sentence = shorten(f"{cell.title} {what}", 240)
+        told.append(Stop(cell, sentence, bool(stop["broken"])))
+    return Submission(path, frozenset(map(str, defined)), tuple(told))
 
 
-def _code_cells(path: Path) -> list[Cell]:
-    """Return the code cells that count, in order."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise CourseError(f"{path} cannot be read: {_reason(error)}") from error
+def read_cells(path: Path) -> list[Cell]:
+    """Return the code cells of a notebook (.ipynb), a text notebook (.md) or a module (.py), in order.
+
+    Cells tagged `not-graded` are left out. Raises CourseError for a file that cannot be read.
+    """
+    if path.suffix not in (".ipynb", ".md", ".py"):
+        raise CourseError(f"{path} is no notebook: expected a file that ends in .ipynb, .md or .py")
+    text = _text(path)
     if path.suffix == ".py":
         return [Cell(WHOLE_FILE, text)]
-    if path.suffix not in (".ipynb", ".md"):
-        raise CourseError(f"{path} is no notebook: expected a file that ends in .ipynb, .md or .py")
     try:
         code = _from_text_notebook(text) if path.suffix == ".md" else _from_notebook(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise CourseError(f"{path} cannot be read as a notebook: {_reason(error)}") from error
     except (KeyError, TypeError, AttributeError) as error:
         raise CourseError(f"{path} cannot be read as a notebook: its cells are not those of a notebook") from error
     return [Cell(f"code cell {n}", source) for n, (source, tags) in enumerate(code, start=1) if NOT_GRADED not in tags]
+
+
+def _text(path: Path) -> str:
+    """Return the text of an ordinary file of reasonable size; raises CourseError."""
+    try:
+        # A link could point at anything, and reading a pipe could wait for ever.
+        if path.is_symlink() or (path.exists() and not path.is_file()):
+            raise CourseError(f"{path} cannot be read: it is a link or no ordinary file")
+        if path.stat().st_size > LARGEST:
+            raise CourseError(f"{path} cannot be read: it has more than {LARGEST >> 20} MB")
+        return path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise CourseError(f"{path} cannot be read: {_reason(error)}") from error
 
 
 def _from_notebook(text: str) -> list[tuple[str, list[str]]]:
@@ -130,7 +133,12 @@ def _from_notebook(text: str) -> list[tuple[str, list[str]]]:
     if not isinstance(notebook, dict) or notebook.get("nbformat") != 4:
         raise ValueError("it is not a notebook of format 4, the one that Jupyter writes")
     code = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
-    return [("".join(cell["source"]), cell["metadata"].get("tags", [])) for cell in code]  # source: text or lines
+    return [("".join(cell["source"]), _tags(cell)) for cell in code]  # source: text or lines
+
+
+def _tags(cell: dict) -> list[str]:
+    tags = cell.get("metadata", {}).get("tags", [])
+    return tags if isinstance(tags, list) else []
 
 
 def _from_text_notebook(text: str) -> list[tuple[str, list[str]]]:
@@ -141,38 +149,11 @@ def _from_text_notebook(text: str) -> list[tuple[str, list[str]]]:
     return [(cell.source, cell.metadata.get("tags", [])) for cell in cells if cell.cell_type == "code"]
 
 
-def _compile(cell: Cell, path: Path) -> CodeType:
-    """Compile one cell, without its magics where it has any; line numbers stay those of the cell.
-
-    Raises SyntaxError or ValueError for a cell that is not Python.
-    """
-    filename = f"<{cell.name} of {path}>"
-    linecache.cache[filename] = (len(cell.source), None, cell.source.splitlines(keepends=True), filename)
-    try:
-        return _quiet_compile(cell.source, filename)
-    except (SyntaxError, ValueError):
-        pass  # perhaps only Jupyter's own syntax stands in the way
-    source = MAGIC.sub(r"\1pass", cell.source)
-    if cell.source.lstrip().startswith("%%") and not re.match(r"\s*%%(time|capture)", cell.source):
-        source = ""  # the whole cell is for a magic: a shell script, a page of HTML
-    return _quiet_compile(source, filename)
-
-
-def _why_broken(cell: Cell, error: SyntaxError | ValueError) -> str:
-    if not isinstance(error, SyntaxError):
-        return f"{cell.title} is not Python: {error}"
-    return f"{cell.title} is not Python in line {error.lineno} (`{shorten(error.text or '', 60)}`): {error.msg}"
-
-
-def _quiet_compile(source: str, filename: str) -> CodeType:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return compile(source, filename, "exec")
-
-
 def _reason(error: Exception) -> str:
     if isinstance(error, OSError):
         return (error.strerror or str(error)).lower()
     if isinstance(error, UnicodeDecodeError):
         return "it is not text in UTF-8"
+    if isinstance(error, RecursionError):
+        return "it is nested too deeply"
     return shorten(str(error).splitlines()[0] if str(error) else type(error).__name__, 160)

@@ -34,7 +34,9 @@ def describe_case(arguments: dict[str, Any]) -> str:
     """
     small = sum(each.numel() for each in arguments.values() if isinstance(each, torch.Tensor)) <= SHOWN_WHOLE
     return ", ".join(
-        f"{name} = {describe(value)}"
+        "parameters of our own"
+        if isinstance(value, dict)  # the state of a module
+        else f"{name} = {describe(value)}"
         if small or not isinstance(value, torch.Tensor)
         else f"{name} of shape {tuple(value.shape)}"
         for name, value in arguments.items()
@@ -64,12 +66,18 @@ def describe_difference(answer: torch.Tensor, expected: torch.Tensor, wrong: tor
 
 
 def shorten(text: str, length: int) -> str:
-    """Cut `text` to `length` characters, on one line.
+    """Cut `text` to `length` characters, on one line, and take the place of what cannot be shown.
+
+    A terminal obeys control characters, and some characters turn the order of the others round: text that a stranger
+    wrote must not carry them into a report.
 
     >>> shorten("a long  sentence", 8)
     'a long …'
+    >>> shorten("red \x1b[31m", 20)
+    'red �[31m'
     """
-    text = " ".join(text.split())
+    text = " ".join(text[: 20 * length].split())
+    text = "".join(character if character.isprintable() else "�" for character in text)
     return text if len(text) <= length else text[: length - 1] + "…"
 
 

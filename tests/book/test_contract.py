@@ -102,6 +102,20 @@ def test_chapter_lists_its_exercises_and_links_their_page(stem):
     assert not missing, f"the list leaves out {missing}"
 
 
+def test_the_list_of_exercises_is_the_present_one(stem):
+    shown = [
+        output["data"]["text/markdown"]
+        for cell in notebook(stem).cells
+        if "show_exercises(" in cell.source
+        for output in cell.outputs
+    ]
+    declared = [
+        f"| {each.id} | {each.title} | {('●' * each.difficulty).ljust(4, '○')} | {each.minutes} | {each.points} |"
+        for each in exercises(stem[:2])
+    ]
+    assert [table.splitlines()[2:] for table in shown] == [declared], f"run `course sync --force {stem[:2]}`"
+
+
 def test_exercises_are_declared_and_declarations_have_exercises(stem):
     solutions = (root() / "solutions" / f"{stem}.md").read_text(encoding="utf-8")
     headings = re.findall(r"^## (\d\d\.\d+) (.+)$", solutions, flags=re.M)

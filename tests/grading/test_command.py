@@ -1,15 +1,22 @@
 """`course check` and `course hint` as a learner meets them: targets, exit codes, the report."""
 
+import json
+import os
 import re
+import signal
 import subprocess
 import sys
+import time
 
 import nbformat
+import psutil
 import pytest
 
 from course_lib import __main__ as course
 from course_lib.grading import check, command, report
 from course_lib.grading.declarations import exercises
+from course_lib.grading.isolation import zygote
+from course_lib.grading.isolation.limits import Limits
 from course_lib.grading.judging import TaskResult, Verdict
 from course_lib.project import find_chapter, root
 
@@ -18,9 +25,24 @@ WRONG_AXIS = """import torch
 def additive_weights(query, keys, query_weight, key_weight, score_weight):
     hidden = torch.tanh((query @ query_weight.T)[:, None] + keys @ key_weight.T)
     return torch.softmax(hidden @ score_weight, dim=0)"""
+PENALTY = "def coverage_penalty(weights):\n    return ((1 - weights.sum(1)) ** 2).sum(-1)"
+COURSE = [sys.executable, "-m", "course_lib"]
 STUBS = [
     f"def {task.signature}:\n    raise NotImplementedError" for exercise in exercises("02") for task in exercise.tasks
 ]
+
+
+def flat(text):
+    """Return a report without its line breaks."""
+    return " ".join(text.split())
+
+
+@pytest.fixture(scope="module")
+def started():
+    """Start one zygote for all tests of this file; the real command starts its own, which takes a second."""
+    started = zygote.start_strongest()
+    yield started
+    started.close()
 
 
 @pytest.fixture
@@ -39,8 +61,9 @@ def project(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def run(monkeypatch, capsys):
+def run(started, monkeypatch, capsys):
     """Run the command line; return exit code, output and errors."""
+    monkeypatch.setattr(zygote, "start_strongest", lambda: started)
 
     def run(*arguments):
         monkeypatch.setattr(sys, "argv", ["course", *arguments])
@@ -180,7 +203,7 @@ def test_a_chapter_may_be_written_with_one_digit(project, run):
     assert (
         run("check", "2", "--seed", "1")[1].splitlines()[:-1] == run("check", "02", "--seed", "1")[1].splitlines()[:-1]
     )
-    assert run("hint", "2.3") == run("hint", "02.3")
+    assert run("hint", "2.3", "1") == run("hint", "02.3", "1")
 
 
 def test_a_syntax_error_elsewhere_does_not_keep_an_exercise_from_its_check(project, run):
@@ -216,19 +239,237 @@ def test_course_alone_shows_its_help_and_nothing_else(run):
     assert code == 2 and "For learners" in out and err == ""
 
 
-def test_hints_come_one_at_a_time(run):
-    code, out, _ = run("hint", "02.3")
-    assert code == 0 and out.startswith("hint 1 of 3 for 02.3: If one weight is 1")
-    assert out.splitlines()[-1] == "the next says more: course hint 02.3 2"
-    _, out, _ = run("hint", "02.3", "3")
-    assert "(weights[..., None] * values).sum(dim=1)" in out and "the next" not in out
+def test_hints_come_one_at_a_time_and_the_last_one_stays(project, run):
+    code, out, err = run("hint", "02.3")
+    assert code == 0 and err == "" and out.startswith("hint 1 of 3 for 02.3: If one weight is 1")
+    assert out.splitlines()[-1] == "the next says more: course hint 02.3"
+    assert run("hint", "02.3")[1].startswith("hint 2 of 3 for 02.3: Give the weights a last axis")
+    assert run("hint", "02.2")[1].startswith("hint 1 of 3 for 02.2")  # each exercise counts by itself
+    third = run("hint", "2.3")[1]
+    assert third.startswith("hint 3 of 3") and "(weights[..., None] * values).sum(dim=1)" in third
+    assert "the next" not in third and run("hint", "02.3")[1] == third
+
+
+def test_an_earlier_hint_is_shown_again_and_does_not_set_back_the_next(project, run):
+    run("hint", "02.3"), run("hint", "02.3")
+    assert run("hint", "02.3", "1")[1].splitlines()[-1] == "the next says more: course hint 02.3 2"
+    assert run("hint", "02.3")[1].startswith("hint 3 of 3")
+
+
+# ---------------------------------------------------------------- answers that do not behave
+
+
+def test_an_endless_loop_fails_with_its_line_and_the_others_are_judged(project, run, monkeypatch):
+    monkeypatch.setattr(command, "LIMITS", Limits(wall=5.0, step=0.3))
+    project("02_mine.ipynb", *STUBS[:2], "def attend(weights, values):\n    while True:\n        weights + 1", PENALTY)
+    code, out, err = run("check", "02_mine.ipynb")
+    assert code == 2 and "does not define hard_attention_gradient" in err
+    assert re.search(r"attend did not end in time, still in line [23] \(`(while True:|weights \+ 1)`\)", flat(out))
+    assert "FAIL   the sum of the weighted values" in out and "5/28    repeat with" in out
+    assert out.count("did not end in time") == 1  # what ails every property is said once
+
+
+def test_an_endless_loop_alone_ends_with_exit_code_1(project, run, monkeypatch):
+    monkeypatch.setattr(command, "LIMITS", Limits(wall=5.0, step=0.3))
+    project("my_exercises/02_words.ipynb", "def attend(weights, values):\n    while True: pass")
+    code, out, err = run("check", "02.3")
+    assert code == 1 and err == "" and "still in line 2 (`while True: pass`)" in flat(out)
+
+
+def test_a_loop_that_catches_everything_does_not_use_up_the_time_of_the_others(project, run, monkeypatch):
+    monkeypatch.setattr(command, "LIMITS", Limits(wall=1.0, step=0.3))
+    stubborn = """def attend(weights, values):
+    while True:
+        try:
+            while True:
+                pass
+        except BaseException:
+            pass"""
+    project("02_mine.ipynb", *STUBS[:2], stubborn, PENALTY, *STUBS[4:])
+    code, out, err = run("check", "02_mine.ipynb")
+    assert code == 1 and err == "" and "attend was stopped: it took longer than 1 seconds" in flat(out)
+    assert "5/28    repeat with" in out
+
+
+def test_an_endless_loop_in_a_cell_is_left_behind(project, run, monkeypatch):
+    monkeypatch.setattr(command, "LIMITS", Limits(wall=5.0, step=0.3))
+    project("my_exercises/02_words.ipynb", "while True: pass", RIGHT)
+    code, out, err = run("check", "02.3")
+    assert code == 0 and err == "" and "6/6    all right" in out
+    project("my_exercises/02_words.ipynb", RIGHT + "\nwhile True: pass", PENALTY)
+    code, out, err = run("check", "02.3")
+    assert code == 0  # it was there before the loop began
+    project("my_exercises/02_words.ipynb", "while True: pass\n" + RIGHT, PENALTY)
+    code, out, err = run("check", "02.3")
+    said = "code cell 1 (`def attend`) did not end in time; so attend is not defined"
+    assert (code, out, err) == (2, "", f"my_exercises/02_words.ipynb: {said}\n")
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("__import__('os')._exit(3)", "attend was stopped: it ended with exit code 3"),
+        ("while True: print('x' * 10_000)", "attend was stopped: it printed more than 1 MB"),
+        ("__import__('ctypes').string_at(0)", "attend was stopped: it crashed (segmentation fault)"),
+    ],
+)
+def test_an_answer_that_ends_its_process_costs_itself_and_no_other(project, run, line, said):
+    project("02_mine.ipynb", *STUBS[:2], f"def attend(weights, values):\n    {line}", PENALTY, *STUBS[4:])
+    code, out, err = run("check", "02_mine.ipynb")
+    assert code == 1 and err == "" and said in flat(out) and "5/28    repeat with" in out
+
+
+def test_cells_that_end_their_process_are_one_sentence(project, run):
+    project("my_exercises/02_words.ipynb", RIGHT, "import os; os._exit(0)")
+    said = "my_exercises/02_words.ipynb: while its cells ran, it ended with exit code 0\n"
+    assert run("check", "02.3") == (2, "", said)
+
+
+def test_what_an_answer_prints_is_not_shown(project, run):
+    project("my_exercises/02_words.ipynb", "print('cell')", RIGHT.replace("return", "print('call'); return"))
+    code, out, err = run("check", "02.3")
+    assert code == 0 and err == "" and "cell" not in out and "call" not in out
+
+
+def test_a_lock_that_does_not_close_gives_way_to_a_weaker_one(project, run, started, monkeypatch):
+    """Also without any lock there is a process of its own, so that an endless loop ends."""
+    monkeypatch.setattr(command, "LIMITS", Limits(wall=5.0, step=0.3))
+    tiers = []
+
+    class Loose(command.Isolated):
+        def submission(self, exercise):
+            tiers.append(self._zygote.tier)
+            if len(set(tiers)) == 1:
+                raise zygote.CannotStart("the lock does not close")
+            return super().submission(exercise)
+
+    monkeypatch.setattr(command, "Isolated", Loose)
+    project("my_exercises/02_words.ipynb", "def attend(weights, values):\n    while True: pass")
+    code, out, err = run("check", "02.3")
+    assert code == 1 and err == "" and "still in line 2" in flat(out)
+    assert tiers[0] == started.tier and tiers[-1] != started.tier
+
+
+def test_without_processes_the_file_runs_here(project, run, monkeypatch):
+    monkeypatch.setattr(zygote, "start_strongest", lambda: None)
+    project("my_exercises/02_words.ipynb", RIGHT)
+    assert run("check", "02.3")[0] == 0
+
+
+# ---------------------------------------------------------------- the command in a process of its own
+
+
+def test_the_command_itself_checks_a_file_and_prints_json_alone(tmp_path):
+    (tmp_path / "answers.py").write_text(RIGHT, encoding="utf-8")
+    done = subprocess.run([*COURSE, "check", "answers.py", "--json"], capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 0 and done.stderr == ""
+    assert json.loads(done.stdout)["earned"] == 6
+
+
+@pytest.mark.skipif(os.name != "posix", reason="Ctrl-C reaches a group of processes in another way")
+def test_ctrl_c_leaves_no_process_behind(tmp_path):
+    (tmp_path / "answers.py").write_text("def attend(weights, values):\n    while True: pass", encoding="utf-8")
+    with subprocess.Popen(
+        [*COURSE, "check", "answers.py"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=tmp_path,
+        start_new_session=True,  # a group of its own, to which the signal goes as from a terminal
+    ) as running:
+        below = []
+        while not (below and below[-1].cpu_times().user > 0.5 and len(below) > 1) and running.poll() is None:
+            time.sleep(0.05)
+            below = psutil.Process(running.pid).children(recursive=True)
+        os.killpg(running.pid, signal.SIGINT)
+        out, err = running.communicate()
+    assert running.returncode == 130 and out == b"" and b"Traceback" not in err
+    assert psutil.wait_procs(below, timeout=10)[1] == []
+
+
+# ---------------------------------------------------------------- for other programmes
+
+
+def test_json_holds_what_the_report_says(project, run):
+    project("my_exercises/02_words.ipynb", WRONG_AXIS, RIGHT)
+    code, out, err = run("check", "02.2", "--seed", "5", "--json")
+    found = json.loads(out)
+    assert code == 1 and err == "" and "error" not in found
+    top = [found[name] for name in ("target", "file", "seed", "earned", "points", "left_out")]
+    assert top == ["02.2", "my_exercises/02_words.ipynb", 5, 0, 6, ""]
+    (exercise,) = found["exercises"]
+    assert [exercise[name] for name in ("exercise", "title", "earned", "points")] == [
+        "02.2",
+        "Additive attention weights",
+        0,
+        6,
+    ]
+    (function,) = exercise["functions"]
+    assert function["function"] == "additive_weights" and function["points"] == 6
+    assert function["misconception"].startswith("this is what a softmax over the batch (dim=0) gives")
+    assert sum(each["points"] for each in function["properties"]) == 6
+    first = function["properties"][0]
+    assert first["property"] == "the weights of each picture sum to one" and first["earned"] == 0
+    assert "a row [1.0, 1.0] sums to 2.0, expected 1" in first["problem"]
+    (right,) = json.loads(run("check", "02.3", "--json")[1])["exercises"][0]["functions"]
+    assert right["misconception"] is None and {each["problem"] for each in right["properties"]} == {None}
+
+
+def test_json_says_what_is_wrong_and_keeps_what_was_judged(project, run):
+    project("my_exercises/02_words.ipynb", RIGHT)
+    code, out, err = run("check", "02", "--json")
+    found = json.loads(out)
+    assert code == 2 and err == ""
+    assert "does not define map_to_rows or additive_weights" in found["error"] and found["earned"] == 6
+    for arguments in (["check", "77"], ["check", "nowhere.ipynb"], ["hint", "02.9"], ["hint", "02.3", "7"]):
+        code, out, err = run(*arguments, "--json")
+        assert code == 2 and err == "" and json.loads(out)["error"]
+    found = json.loads(run("check", "77", "--json")[1])
+    assert found == {"target": "77", "error": "there are no exercises for chapter '77' (chapters: 00, 02)"}
+
+
+def test_a_hint_in_json(project, run):
+    run("hint", "02.3", "--json")
+    found = json.loads(run("hint", "2.3", "--json")[1])
+    assert found.pop("hint").startswith("Give the weights a last axis")
+    assert found == {"exercise": "02.3", "number": 2, "hints": 3, "hints_seen": 2}
+
+
+# ---------------------------------------------------------------- colour, and what a terminal would obey
 
 
 def test_colour_appears_on_a_terminal_only(project, run, monkeypatch):
     project("exercises/02_words.ipynb", RIGHT)
     assert "\033" not in run("check", "02.3")[1]
+    monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.setattr(report.sys.stdout, "isatty", lambda: True, raising=False)
     assert "\033[32mok\033[0m" in report.coloured("02.3  Attend\n  ok     sums to one")
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert "\033" not in report.coloured("02.3  Attend\n  ok     sums to one")
+
+
+RED, BACK = "\033[31m", "\u202e"
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        [f"def attend(weights, values):\n    raise ValueError('{RED}{BACK}')"],
+        [f"def attend(weights, values):\n    raise type('{RED}{BACK}', (Exception,), {{}})()"],
+        [f"def attend(weights, values):\n    return 1 / 0  # {RED}{BACK}"],
+        [f"def attend(weights, values, more='{RED}{BACK}', other=1, *, last):\n    return values"],
+        [f"def attend(weights, values):\n    return type('{RED}{BACK}', (), {{}})()"],
+        [f"def attend(weights, values):\n    print('{RED}{BACK}')"],
+        [f"raise ValueError('{RED}{BACK}')\n{RIGHT}"],
+        [f"x = = '{RED}{BACK}'", RIGHT],
+        [f"'{RED}{BACK}' + 1", STUBS[0], f"x = '{RED}{BACK}"],
+    ],
+)
+def test_a_learner_s_text_cannot_steer_the_terminal(project, run, cells):
+    project("02_mine.ipynb", *cells)
+    code, out, err = run("check", "02_mine.ipynb", "--seed", "1")
+    assert code == 2 and "\033" not in out + err and BACK not in out + err
+    found = json.dumps(json.loads(run("check", "02_mine.ipynb", "--seed", "1", "--json")[1]), ensure_ascii=False)
+    assert "u001b[" not in found and BACK not in found
 
 
 # ---------------------------------------------------------------- in a notebook

@@ -5,10 +5,10 @@ import re
 import jupytext
 import pytest
 
-from course_lib.grading.call import in_process
 from course_lib.grading.declarations import chapters, exercises
 from course_lib.grading.judging import judge_task
-from course_lib.grading.submission import read
+from course_lib.grading.session import Here
+from course_lib.grading.submission import read_cells
 from course_lib.project import find_chapter, root
 
 
@@ -18,11 +18,11 @@ def page(chapter: str):
 
 @pytest.mark.parametrize("chapter", chapters())
 def test_the_worked_answers_earn_full_marks_on_twenty_seeds(chapter):
-    submission = read(page(chapter))
-    assert submission.stopped == []
+    session = Here(chapter, read_cells(page(chapter)))
+    assert session.submission(None).stops == ()
     for exercise in exercises(chapter):
         for task in exercise.tasks:
-            answer = in_process(submission.names[task.function], task, exercise.forbidden)
+            answer = session.answerer(exercise, task)
             for seed in range(20):
                 result = judge_task(exercise, task, answer, seed)
                 assert result.earned == task.points, [verdict.problem for verdict in result.verdicts]

@@ -8,6 +8,7 @@ import torch
 from course_lib.grading.call import Call
 from course_lib.grading.declarations.chapter_00_puzzles import PUZZLES
 from course_lib.grading.declarations.drawing import normal, shares, sizes, uniform
+from course_lib.grading.declarations.operators import SOFTMAX as EVERY_SOFTMAX
 from course_lib.grading.exercise import Case, Exercise, Misconception, Property, Task
 from course_lib.grading.judges import answer_like, both, difference, equals, inputs_unchanged, not_moved_by, on, sums_to
 from course_lib.grading.wording import describe_case
@@ -82,11 +83,7 @@ SOFTMAX = Exercise(
     title="A stable softmax",
     difficulty=2,
     minutes=20,
-    forbidden={
-        "aten::_softmax": "torch.softmax",
-        "aten::_log_softmax": "torch.log_softmax",
-        "aten::_safe_softmax": "torch's attention",
-    },
+    forbidden=EVERY_SOFTMAX,
     tasks=(
         Task(
             function="softmax",

@@ -1,0 +1,206 @@
+"""The files that are written from a gradebook: for a spreadsheet, for programs, for Gradescope, for a test viewer.
+
+The same gradebook gives the same bytes: no times, no names of machines, everything sorted. A file appears whole or
+not at all.
+"""
+
+import csv
+import hashlib
+import io
+import json
+import os
+import re
+import xml.etree.ElementTree as ElementTree
+from collections import Counter
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from course_lib.grading.gradebook import Gradebook
+from course_lib.grading.records import FAULT, GRADED, Finding, Record
+from course_lib.project import CourseError
+
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")  # a spreadsheet executes a cell that begins with one of these
+NOT_IN_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+# The names that are the same on every system: short, in lower case, and none that Windows keeps for its devices.
+PLAIN_NAME = re.compile(r"(?!(con|prn|aux|nul|com\d|lpt\d)(\.|$))[a-z0-9][a-z0-9._-]{0,99}")
+
+
+def export(gradebook: Gradebook, folder: Path, formats: Iterable[str]) -> list[Path]:
+    """Write the files of these formats into `folder` and return them; raises CourseError for an unknown format."""
+    chosen = [FORMATS[each] for each in known(formats)]
+    records = gradebook.records()
+    for name, write in chosen:
+        write(records, folder / name)
+    return [folder / name for name, _ in chosen]
+
+
+def known(formats: Iterable[str]) -> list[str]:
+    """Return each format once, in the order of `FORMATS`; raises CourseError for one that is not there.
+
+    >>> known(["jsonl", "csv", "csv"])
+    ['csv', 'jsonl']
+    """
+    asked = set(formats)
+    if unknown := sorted(asked - FORMATS.keys()):
+        raise CourseError(f"there is no format {unknown[0]!r} (formats: {', '.join(FORMATS)})")
+    return [each for each in FORMATS if each in asked]
+
+
+def present(folder: Path) -> list[str]:
+    """Return the formats that have been written into `folder` before."""
+    return [each for each, (name, _) in FORMATS.items() if (folder / name).exists()]
+
+
+def gradescope_results(record: Record, execution_time: float | None = None) -> dict:
+    """Return the contents of Gradescope's results.json; `execution_time` in seconds."""
+    results = {
+        "score": record.earned,
+        "output": record.reason,
+        "visibility": "visible",
+        "stdout_visibility": "hidden",  # what the grader prints is not for students
+        "extra_data": {"submission": record.submission, "digest": record.digest, "status": record.status},
+        "tests": [
+            {
+                "score": finding.earned,
+                "max_score": finding.points,
+                "status": "failed" if finding.problem else "passed",
+                "name": f"{finding.function}: {finding.property}",
+                "number": number,
+                "output": _explanation(finding),
+                "output_format": "text",  # never HTML or Markdown: the words may be the student's
+                "tags": [finding.exercise, *filter(None, [finding.misconception])],
+                "visibility": "visible",
+            }
+            for number, finding in _numbered(record.findings)
+        ],
+    }
+    return results if execution_time is None else results | {"execution_time": execution_time}
+
+
+def file_name(submission: str) -> str:
+    """Return a name for a file that no other submission gets, on any system; without the ending.
+
+    >>> file_name("lee_ann.ipynb"), file_name("../Lee Ann")
+    ('lee_ann.ipynb', '___Lee_Ann@dd1445b866cf2cd5')
+    """
+    if PLAIN_NAME.fullmatch(submission):
+        return submission
+    digest = hashlib.sha256(submission.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    return f"{re.sub('[^A-Za-z0-9_-]', '_', submission[:60])}@{digest}"  # no plain name has an @
+
+
+def write_file(path: Path, content: bytes) -> None:
+    """Write a file that is at every moment the old one or the new one."""
+    part = path.with_name(f".{path.name}.part")
+    with part.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    part.replace(path)
+
+
+def _write_csv(records: list[Record], path: Path) -> None:
+    exercises = list(dict.fromkeys(finding.exercise for record in records for finding in record.findings))
+    text = io.StringIO(newline="")
+    table = csv.writer(text)
+    # "exercise_02.3", since a spreadsheet makes the number 2.3 of "02.3".
+    columns = ["submission", "score", "max_score", "status", "reason"]
+    table.writerow([*columns, *(f"exercise_{each}" for each in exercises)])
+    for record in records:
+        points = Counter()
+        for finding in record.findings:
+            points[finding.exercise] += finding.earned
+        row = [_cell(record.submission), record.earned, record.points, record.status, _cell(record.reason)]
+        table.writerow([*row, *(points[each] for each in exercises)])
+    write_file(path, text.getvalue().encode())
+
+
+def _write_jsonl(records: list[Record], path: Path) -> None:
+    rows = [
+        {
+            "submission": record.submission,
+            "digest": record.digest,
+            "score": record.earned,
+            "max_score": record.points,
+            "status": record.status,
+            "reason": record.reason,
+            "tests": [
+                {
+                    "exercise": finding.exercise,
+                    "function": finding.function,
+                    "name": finding.property,
+                    "score": finding.earned,
+                    "max_score": finding.points,
+                    "output": finding.problem,
+                    "misconception": finding.misconception,
+                }
+                for finding in record.findings
+            ],
+        }
+        for record in records
+    ]
+    write_file(path, "".join(json.dumps(row) + "\n" for row in rows).encode())
+
+
+def _write_gradescope(records: list[Record], folder: Path) -> None:
+    folder.mkdir(exist_ok=True)
+    contents = {folder / f"{file_name(record.submission)}.json": gradescope_results(record) for record in records}
+    for path, results in contents.items():
+        write_file(path, (json.dumps(results, indent=2) + "\n").encode())
+    for path in [*folder.glob("*.json"), *folder.glob(".*.json.part")]:
+        if path not in contents:  # of a submission that is no longer there
+            path.unlink()
+
+
+def _write_junit(records: list[Record], path: Path) -> None:
+    suites = ElementTree.Element("testsuites")
+    for record in records:
+        failed = sum(bool(finding.problem) for finding in record.findings)
+        kind = "error" if record.status == FAULT else "failure"
+        counts = {"tests": len(record.findings), "failures": 0, "errors": 0} | {f"{kind}s": failed}
+        suite = _element(suites, "testsuite", name=record.submission, **counts)
+        if record.status != GRADED:
+            properties = _element(suite, "properties")
+            _element(properties, "property", name="status", value=record.status)
+            _element(properties, "property", name="reason", value=record.reason)
+        for number, finding in _numbered(record.findings):
+            place = f"{record.submission}.{finding.function}"
+            case = _element(suite, "testcase", classname=place, name=f"{number} {finding.property}")
+            if finding.problem:
+                message = f"{finding.earned} of {finding.points} points"
+                _element(case, kind, message=message).text = _for_xml(_explanation(finding))
+    ElementTree.indent(suites)
+    content = ElementTree.tostring(suites, encoding="utf-8", xml_declaration=True)
+    write_file(path, content + b"\n")
+
+
+def _numbered(findings: Iterable[Finding]) -> Iterable[tuple[str, Finding]]:
+    """Give each finding a number: that of its exercise, and its place in it, such as 02.3.1."""
+    places = Counter()
+    for finding in findings:
+        places[finding.exercise] += 1
+        yield f"{finding.exercise}.{places[finding.exercise]}", finding
+
+
+def _explanation(finding: Finding) -> str:
+    return finding.problem + (f"\nknown mistake: {finding.misconception}" if finding.misconception else "")
+
+
+def _cell(text: str) -> str:
+    return f"'{text}" if text.startswith(FORMULA) else text
+
+
+def _element(parent: ElementTree.Element, tag: str, **attributes) -> ElementTree.Element:
+    return ElementTree.SubElement(parent, tag, {name: _for_xml(str(value)) for name, value in attributes.items()})
+
+
+def _for_xml(text: str) -> str:
+    return NOT_IN_XML.sub("\ufffd", text)
+
+
+FORMATS: dict[str, tuple[str, Callable[[list[Record], Path], None]]] = {
+    "csv": ("grades.csv", _write_csv),
+    "jsonl": ("grades.jsonl", _write_jsonl),
+    "gradescope": ("gradescope", _write_gradescope),
+    "junit": ("junit.xml", _write_junit),
+}

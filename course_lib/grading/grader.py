@@ -1,0 +1,150 @@
+"""From the files of one submission to its record: everything that a verdict needs and nothing that is shown."""
+
+import hashlib
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from course_lib.grading.call import missing
+from course_lib.grading.declarations import find_exercise
+from course_lib.grading.exercise import Exercise
+from course_lib.grading.isolation import zygote
+from course_lib.grading.isolation.conversation import Ended
+from course_lib.grading.isolation.limits import Limits
+from course_lib.grading.judging import TaskResult, judge_task
+from course_lib.grading.records import FAULT, GRADED, STOPPED, UNREADABLE, Finding, Record
+from course_lib.grading.session import Isolated
+from course_lib.grading.submission import read_cells
+from course_lib.grading.wording import shorten
+from course_lib.project import CourseError
+
+LONGEST_PROBLEM = 400  # characters
+KEPT_SOURCE = 200_000  # characters
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What is the same for every submission of a run, in plain values that can travel to another process."""
+
+    seed: int
+    exercises: tuple[str, ...]  # "02.1"
+    limits: Limits
+    tier: str
+
+
+def grade_submission(name: str, paths: tuple[str, ...], settings: Settings) -> Record:
+    """Grade the files of one submission and return its record, whatever they do.
+
+    Where a submission has several files, each exercise counts where it is best. This process's worker is started at the
+    first call and kept; one that fails is replaced once.
+    """
+    start = time.monotonic()
+    exercises = [find_exercise(each) for each in settings.exercises]
+    try:
+        record = _grade(name, paths, exercises, settings)
+    except Exception:
+        zygote.forget()
+        try:
+            record = _grade(name, paths, exercises, settings)
+        except Exception as error:
+            reason = shorten(f"a fault of the grader: {type(error).__name__}: {error}", LONGEST_PROBLEM)
+            record = Record(name, digest(paths), FAULT, reason, _nothing(exercises, reason))
+    return replace(record, seconds=time.monotonic() - start)
+
+
+def digest(paths: tuple[str, ...]) -> str:
+    """Return the SHA-256 of the names and contents of the files, as far as they can be read."""
+    whole = hashlib.sha256()
+    for path in map(Path, paths):
+        whole.update(path.name.encode(errors="surrogateescape") + b"\0")
+        if path.is_file() and not path.is_symlink():
+            with path.open("rb") as file:
+                whole.update(hashlib.file_digest(file, "sha256").digest())
+    return whole.hexdigest()
+
+
+def _grade(name: str, paths: tuple[str, ...], exercises: list[Exercise], settings: Settings) -> Record:
+    mark = digest(paths)
+    if not paths:
+        reason = "there is no notebook (.ipynb) and no module (.py)"
+        return Record(name, mark, UNREADABLE, reason, _nothing(exercises, reason))
+    best: dict[str, list[TaskResult]] = {}
+    reasons, sources, output, endings = [], [], b"", []
+    for path in map(Path, paths):
+        try:
+            cells = read_cells(path)
+        except CourseError as error:
+            reasons.append(shorten(str(error).replace(str(path), path.name), LONGEST_PROBLEM))
+            continue
+        sources += [cell.source for cell in cells]
+        functions = [task.function for exercise in exercises for task in exercise.tasks]
+        with Isolated(
+            zygote.for_tier(settings.tier), path.name, cells, functions, settings.limits, settings.seed
+        ) as session:
+            for exercise in exercises:
+                results = _judge(session, exercise, settings.seed)
+                if exercise.id not in best or _earned(results) > _earned(best[exercise.id]):
+                    best[exercise.id] = results
+        output, endings = output + session.output, endings + session.endings
+    if not best:
+        reason = "; ".join(reasons)
+        return Record(name, mark, UNREADABLE, reason, _nothing(exercises, reason))
+    findings = tuple(each for exercise in exercises for each in _findings(exercise, best[exercise.id]))
+    status, reason = (STOPPED, shorten("; ".join(dict.fromkeys(endings)), LONGEST_PROBLEM)) if endings else (GRADED, "")
+    source = "\n\n".join(sources)[:KEPT_SOURCE].encode(errors="replace").decode()
+    return Record(name, mark, status, reason, findings, source, _shown(output))
+
+
+def _judge(session: Isolated, exercise: Exercise, seed: int) -> list[TaskResult]:
+    """Judge one exercise; a function that is not there fails each property by name."""
+    results = []
+    for task in exercise.tasks:
+        try:
+            submission = session.submission(exercise)
+        except Ended as error:
+            answer = missing(f"the file was stopped while its cells ran: {error}")
+        else:
+            found = task.function in submission.defined
+            answer = (
+                session.answerer(exercise, task)
+                if found
+                else missing(f"not found: {submission.why_missing(task.function)}")
+            )
+        results.append(judge_task(exercise, task, answer, seed))
+    return results
+
+
+def _earned(results: list[TaskResult]) -> int:
+    return sum(result.earned for result in results)
+
+
+def _findings(exercise: Exercise, results: list[TaskResult]) -> list[Finding]:
+    return [
+        Finding(
+            exercise=exercise.id,
+            function=result.task.function,
+            property=verdict.property.name,
+            earned=verdict.earned,
+            points=verdict.property.points,
+            problem=shorten(verdict.problem or "", LONGEST_PROBLEM),
+            misconception=result.misconception.name if verdict.problem and result.misconception else "",
+        )
+        for result in results
+        for verdict in result.verdicts
+    ]
+
+
+def _nothing(exercises: list[Exercise], reason: str) -> tuple[Finding, ...]:
+    """Return the findings on a submission of which nothing could be judged."""
+    return tuple(
+        Finding(exercise.id, task.function, each.name, 0, each.points, reason)
+        for exercise in exercises
+        for task in exercise.tasks
+        for each in task.properties
+    )
+
+
+def _shown(output: bytes) -> str:
+    """Return what was printed, without what a terminal would obey."""
+    text = output.decode(errors="replace")
+    return "".join(each if each.isprintable() or each == "\n" else "�" for each in text)

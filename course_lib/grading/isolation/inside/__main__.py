@@ -1,0 +1,215 @@
+"""The zygote: it imports torch once, then forks a worker for each submission.
+
+It holds neither cases nor answers. What a worker is to run arrives after the fork, so no submission is ever in memory
+that another one inherits.
+"""
+
+import builtins
+import contextlib
+import gc
+import importlib
+import json
+import os
+import random
+import signal
+import socket
+import sys
+import time
+import types
+from typing import Any
+
+import attempt
+import cells
+import einops  # noqa: F401  (here and not in every worker: answers import it)
+import frames
+import lockdown
+import numpy
+import torch
+from torch._functorch.vmap import lazy_load_decompositions
+
+WELCOME = ("matplotlib.pyplot",)  # slow to import, and needs a folder to write to: imported before the lock
+
+
+@contextlib.contextmanager
+def at_most(seconds: float):
+    """Interrupt what runs inside after so many seconds. A kindness: the limit that counts is the grader's own."""
+
+    def interrupt(number, frame):
+        raise attempt.Unfinished(f"not at its end after {seconds:g} seconds")
+
+    signal.signal(signal.SIGALRM, interrupt)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+def work(requests: int, replies: int, output: int, lock: dict[str, Any]) -> None:
+    """Be the worker for one submission: lock the door, run its cells, answer questions until nobody asks."""
+    os.setsid()
+    lockdown.end_with_parent()
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    for source, target in ((nothing, 0), (output, 1), (output, 2)):
+        os.dup2(source, target)
+    kept = sorted({requests, replies})
+    for first, last in zip([2, *kept], [*kept, 1 << 16], strict=True):
+        os.closerange(first + 1, last)
+    job, _ = frames.read(requests)
+    lockdown.limit(job["memory"], job["seconds"])
+    if job["forbidden"]:
+        lockdown.forbid(job["forbidden"])
+    if lock["privileges"]:
+        lockdown.drop_privileges()
+    if lock["landlock"]:
+        lockdown.read_only(lock["readable"], lock["listable"])
+    if lock["calls"]:
+        lockdown.filter_system_calls()
+    frames.write(replies, frames.pack({"locked": True}, {}))
+    gc.collect()
+    gc.freeze()  # what is here already is left alone, so that its pages stay shared with the zygote
+
+    random.seed(0)  # not inherited: Python seeds it anew after a fork
+    names: dict[str, Any] = {"__name__": "answers", "__builtins__": builtins}
+    stops = cells.run(job["cells"], names, lambda: at_most(job["step"]))
+    defined = [name for name in job["functions"] if callable(names.get(name))]
+    say(replies, {"defined": defined, "stops": stops}, {})
+    while True:
+        asked, tensors = frames.read(requests)
+        say(replies, *answer_all(names[asked["function"]], asked, tensors, job["step"]))
+
+
+def answer_all(function, asked: dict, tensors: dict[str, torch.Tensor], seconds: float) -> tuple[dict, dict]:
+    """Put the questions of a frame to a function; return what is known of the answers, and all their tensors."""
+    given: list[dict[str, torch.Tensor]] = [{} for _ in asked["questions"]]
+    for name, each in tensors.items():
+        number, _, own = name.partition(".")
+        given[int(number)][own] = each
+    heads, replies = [], {}
+    for number, question in enumerate(asked["questions"]):
+        if heads and heads[-1]["fault"] and heads[-1]["fault"]["kind"] == "unfinished":
+            heads.append(heads[-1])  # one wait is enough
+            continue
+        head, reply = answer(function, asked["constructor"], question, given[number], seconds)
+        heads.append(head)
+        replies |= {f"{number}.{name}": each for name, each in reply.items()}
+    return {"answers": heads}, replies
+
+
+def answer(
+    function, constructor, question: dict, tensors: dict[str, torch.Tensor], seconds: float
+) -> tuple[dict, dict]:
+    """Put one question to a function; return what is known of the answer, and its tensors."""
+    arguments: dict[str, Any] = {}
+    for name in question["order"]:
+        if constructor is not None and name == "state":
+            state = {key: each for key, each in tensors.items() if key.startswith("state.")}
+            arguments[name] = {key.removeprefix("state."): each for key, each in state.items()}
+        else:
+            arguments[name] = tensors[f"argument.{name}"] if f"argument.{name}" in tensors else question["plain"][name]
+    given = {name: each for name, each in arguments.items() if torch.is_tensor(each)}
+    making = tuple(constructor) if constructor is not None else None
+    try:
+        with at_most(seconds):
+            came = attempt.attempt(function, arguments, making, tensors.get("cotangent"))
+    except BaseException as error:
+        kind = "unfinished" if isinstance(error, attempt.Unfinished) else "raised"
+        return {"fault": {"kind": kind, "line": None, "text": ""} | cells.told(error)}, {}
+    if came.fault:
+        return {"fault": came.fault}, {}
+    values = (came.value,) if torch.is_tensor(came.value) else came.value
+    reply = {f"value.{number}": each for number, each in enumerate(values)}
+    reply |= {f"argument.{name}": each.detach() for name, each in given.items()}
+    reply |= {f"gradient.{name}": each for name, each in came.gradients.items()}
+    return {"fault": None, "parts": 0 if torch.is_tensor(came.value) else len(values)}, reply
+
+
+def say(replies: int, head: dict, tensors: dict[str, torch.Tensor]) -> None:
+    """Send a frame, after what was printed; where the tensors cannot travel, say so instead."""
+    with contextlib.suppress(BaseException):
+        sys.stdout.flush()
+    try:
+        frame = frames.pack(head, tensors)
+    except Exception as error:
+        frame = frames.pack({"fault": {"kind": "raised", "line": None, "text": ""} | cells.told(error)}, {})
+    frames.write(replies, frame)
+
+
+def serve(control: socket.socket, lock: dict[str, Any]) -> None:
+    """Fork a worker for each request, and end it when the grader says so; end with the grader."""
+    children = set()
+    control.send(b"ready")
+    while True:
+        message, descriptors, _, _ = socket.recv_fds(control, 4096, 3)
+        if not message:
+            for child in children:
+                end(child)
+            os._exit(0)
+        request = json.loads(message)
+        if request["do"] == "fork":
+            for name in request["preload"]:
+                if name in WELCOME:
+                    importlib.import_module(name)
+            child = os.fork()
+            if child == 0:
+                try:
+                    control.close()
+                    work(*descriptors, lock)
+                except BaseException as error:
+                    # Before the lock is shut there is nobody else's code here: say what is wrong with the machine.
+                    with contextlib.suppress(BaseException):
+                        frames.write(descriptors[1], frames.pack({"locked": False} | cells.told(error), {}))
+                finally:
+                    os._exit(1)
+            for descriptor in descriptors:
+                os.close(descriptor)
+            children.add(child)
+            control.send(json.dumps({"child": child}).encode())
+        elif request["child"] in children:
+            children.remove(request["child"])
+            control.send(json.dumps({"status": end(request["child"], request["patience"])}).encode())
+
+
+def end(child: int, patience: float = 0.0) -> int | None:
+    """End a worker and all that it started; return its exit status where it ends by itself in time, else None."""
+    latest = time.monotonic() + patience
+    found, status = os.waitpid(child, os.WNOHANG)
+    while not found and time.monotonic() < latest:  # it hangs up a moment before it is gone
+        time.sleep(0.001)
+        found, status = os.waitpid(child, os.WNOHANG)
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(child, signal.SIGKILL)
+    if found:
+        return os.waitstatus_to_exitcode(status)
+    os.waitpid(child, 0)
+    return None
+
+
+def main() -> None:
+    """Become the zygote: argument 1 is the number of the control socket, argument 2 the lock, in JSON."""
+    control, lock = socket.socket(fileno=int(sys.argv[1])), json.loads(sys.argv[2])
+    lockdown.end_with_parent()
+    lockdown.hide_memory()
+    # An answer's notebook imports `check`; here it has nothing to say. There is no more of the course than this.
+    course, grading = types.ModuleType("course_lib"), types.ModuleType("course_lib.grading")
+    course.grading, grading.check = grading, lambda function: None
+    sys.modules |= {"course_lib": course, "course_lib.grading": grading}
+    torch.set_num_threads(1)
+    for seed in (numpy.random.seed, torch.manual_seed):
+        seed(0)  # each worker inherits this: the same submission gives the same answers, random ones too
+    lazy_load_decompositions()  # what vmap would import later, when it may be forbidden to import it
+    frames.unpack(*split(frames.pack({}, {"warm": torch.ones(2, 2) @ torch.ones(2, 2)})))
+    gc.collect()
+    gc.freeze()
+    serve(control, lock)
+
+
+def split(frame: bytes) -> tuple[bytes, bytes]:
+    """Return the two parts of a whole frame."""
+    head, _ = frames.LENGTHS.unpack_from(frame)
+    start = frames.LENGTHS.size
+    return frame[start : start + head], frame[start + head :]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,200 @@
+"""What a worker gives up before it sees the first line of a submission, and cannot take back.
+
+Three locks, one behind the other: limits of the kernel on what it may use; Landlock, which leaves it the files of the
+interpreter to read and nothing to write; and a filter of system calls, a list of what is allowed, without which there
+is no new process, no network, no signal to others, no open file to write.
+"""
+
+import ctypes
+import ctypes.util
+import errno
+import os
+import resource
+import struct
+import sys
+import warnings
+from pathlib import Path
+
+import torch
+
+# The library for filters of system calls is looked up through ldconfig or a compiler, and neither is in the sandbox.
+_find_library = ctypes.util.find_library
+ctypes.util.find_library = {"c": "libc.so.6", "seccomp": "libseccomp.so.2"}.get
+try:
+    import pyseccomp as seccomp
+except (ImportError, OSError, RuntimeError, TypeError):
+    seccomp = None
+ctypes.util.find_library = _find_library
+
+LIBC = ctypes.CDLL(None, use_errno=True)
+
+# prctl(2)
+PARENT_DEATH_SIGNAL, DUMPABLE, DROP_FROM_BOUNDING_SET, NO_NEW_PRIVILEGES, NAME_OF_THREAD = 1, 4, 24, 38, 15
+LAST_CAPABILITY = 63  # more than there are; the kernel refuses the rest
+
+# landlock(7), the same numbers on every processor
+CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446
+EXECUTE, WRITE_FILE, READ_FILE, READ_DIRECTORY = 1 << 0, 1 << 1, 1 << 2, 1 << 3
+FILE_RIGHTS = {1: 13, 2: 14, 3: 15, 4: 15}  # how many kinds of access each version knows; 16 from version 5
+
+NEW_THREAD = 0x10000  # the flag of clone(2) without which it makes a process
+# What Python and torch need to compute, and no more. Anything else answers "not permitted".
+ALLOWED_CALLS = """
+    read readv pread64 preadv write writev close close_range lseek fstat stat lstat newfstatat statx access faccessat
+    faccessat2 getdents64 readlink readlinkat getcwd fcntl dup dup2 dup3 pipe pipe2 select pselect6 poll ppoll eventfd2
+    epoll_create1 epoll_ctl epoll_wait epoll_pwait
+    mmap munmap mremap mprotect madvise brk msync mincore membarrier mbind get_mempolicy
+    futex futex_waitv set_robust_list get_robust_list rseq set_tid_address arch_prctl sched_yield sched_getaffinity
+    sched_getparam sched_getscheduler sched_get_priority_max sched_get_priority_min getcpu
+    rt_sigaction rt_sigprocmask rt_sigreturn rt_sigpending rt_sigsuspend rt_sigtimedwait sigaltstack pause alarm
+    setitimer getitimer timer_create timer_settime timer_gettime timer_delete
+    clock_gettime clock_getres clock_nanosleep nanosleep gettimeofday time times getrusage getrandom sysinfo uname umask
+    getpid getppid gettid getuid geteuid getgid getegid getgroups getpgrp getpgid getsid getrlimit
+    exit exit_group restart_syscall wait4 waitid
+"""
+# Newer forms that the C library tries first: "not there" makes it fall back to those above.
+ABSENT_CALLS = "clone3 openat2"
+FOR_WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
+
+
+def limit(memory: int, seconds: float) -> None:
+    """Bound what this process may use: address space beyond what it has now, seconds of computing, open files."""
+    bounds = {
+        resource.RLIMIT_CPU: int(seconds) + 1,
+        resource.RLIMIT_FSIZE: 0,
+        resource.RLIMIT_NOFILE: 64,
+        resource.RLIMIT_CORE: 0,
+        resource.RLIMIT_MEMLOCK: 0,
+    }
+    statistics = Path("/proc/self/statm")
+    if statistics.exists():  # on Linux; elsewhere the kernel does not keep to such a bound
+        taken = int(statistics.read_text().split()[0]) * resource.getpagesize()
+        bounds[resource.RLIMIT_AS] = taken + memory
+    for kind, bound in bounds.items():
+        resource.setrlimit(kind, (bound, bound))
+
+
+def end_with_parent() -> None:
+    """Have the kernel end this process when the one that started it ends; no such promise outside Linux."""
+    if sys.platform == "linux":
+        LIBC.prctl(PARENT_DEATH_SIGNAL, 9, 0, 0, 0)
+
+
+def hide_memory() -> None:
+    """Let no process of this user read the memory of this one or follow its steps."""
+    if sys.platform == "linux":
+        LIBC.prctl(DUMPABLE, 0, 0, 0, 0)
+
+
+def drop_privileges() -> None:
+    """Give up every privilege of root, now and for whatever would be started from here."""
+    for capability in range(LAST_CAPABILITY + 1):
+        LIBC.prctl(DROP_FROM_BOUNDING_SET, capability, 0, 0, 0)
+    header, none = struct.pack("<Ii", 0x20080522, 0), bytes(24)
+    if LIBC.capset(header, none) != 0 or LIBC.prctl(NO_NEW_PRIVILEGES, 1, 0, 0, 0) != 0:
+        raise OSError(ctypes.get_errno(), "privileges could not be dropped")
+
+
+def read_only(readable: list[str], listable: list[str]) -> None:
+    """Leave this process nothing but `readable` files and folders to read and the folders `listable` to list.
+
+    Raises OSError where the kernel has no Landlock.
+    """
+    version = LIBC.syscall(CREATE_RULESET, None, 0, 1)
+    if version < 1:
+        raise OSError(ctypes.get_errno(), "this kernel has no Landlock")
+    every_access = (1 << FILE_RIGHTS.get(version, 16)) - 1
+    network = 0b11 if version >= 4 else 0  # binding and connecting, TCP
+    others = 0b11 if version >= 6 else 0  # abstract sockets and signals outside
+    size = 8 if version < 4 else 16 if version < 6 else 24
+    ruleset = LIBC.syscall(CREATE_RULESET, struct.pack("QQQ", every_access, network, others), size, 0)
+    if ruleset < 0:
+        raise OSError(ctypes.get_errno(), "Landlock made no set of rules")
+    for paths, access in ((readable, EXECUTE | READ_FILE | READ_DIRECTORY), (listable, READ_DIRECTORY)):
+        for path in paths:
+            beneath = os.open(path, os.O_PATH)
+            rights = access if Path(path).is_dir() else access & ~READ_DIRECTORY
+            if LIBC.syscall(ADD_RULE, ruleset, 1, struct.pack("=QI", rights, beneath), 0) != 0:
+                raise OSError(ctypes.get_errno(), f"Landlock refused a rule for {path}")
+            os.close(beneath)
+    if LIBC.syscall(RESTRICT_SELF, ruleset, 0) != 0:
+        raise OSError(ctypes.get_errno(), "Landlock did not lock")
+    os.close(ruleset)
+
+
+def filter_system_calls() -> None:
+    """Allow the calls of the list, files to read, threads, and a few calls on this process alone; refuse the rest.
+
+    Raises OSError or ImportError where the kernel or the library for it is missing.
+    """
+    if seccomp is None:
+        raise ImportError("libseccomp is not installed")
+    calls = seccomp.SyscallFilter(seccomp.ERRNO(errno.EPERM))
+
+    def allow(name: str, *conditions: seccomp.Arg) -> None:
+        # An old processor's call that a new one never had is no loss.
+        if seccomp.resolve_syscall(seccomp.Arch.NATIVE, name) >= 0:
+            calls.add_rule(seccomp.ALLOW, name, *conditions)
+
+    for name in ALLOWED_CALLS.split():
+        allow(name)
+    for name in ABSENT_CALLS.split():
+        calls.add_rule(seccomp.ERRNO(errno.ENOSYS), name)
+    allow("open", seccomp.Arg(1, seccomp.MASKED_EQ, FOR_WRITING, 0))
+    allow("openat", seccomp.Arg(2, seccomp.MASKED_EQ, FOR_WRITING, 0))
+    allow("clone", seccomp.Arg(0, seccomp.MASKED_EQ, NEW_THREAD, NEW_THREAD))
+    allow("prctl", seccomp.Arg(0, seccomp.EQ, NAME_OF_THREAD))
+    allow("prlimit64", seccomp.Arg(0, seccomp.EQ, 0))
+    allow("tgkill", seccomp.Arg(0, seccomp.EQ, os.getpid()))  # how a programme aborts itself
+    for request in (0x5401, 0x5450, 0x5451):  # is this a terminal; keep or close over exec: what Python asks of a file
+        allow("ioctl", seccomp.Arg(1, seccomp.EQ, request))
+    calls.load()
+
+
+# Modules in which torch writes its operators once more, in Python.
+OTHER_EDITIONS = ("torch._refs", "torch._decomp", "torch.masked")
+# Every operator with its overloads, such as the one that writes to `out`.
+OVERLOADS: dict[str, list[str]] = {}
+for _name in torch._C._dispatch_get_all_op_names():
+    OVERLOADS.setdefault(_name.partition(".")[0], []).append(_name)
+KEYS = (
+    "CPU",
+    "AutogradCPU",
+    "CompositeImplicitAutograd",
+    "CompositeExplicitAutograd",
+    "MkldnnCPU",
+    "SparseCPU",
+    "SparseCsrCPU",
+    "NestedTensorCPU",
+    "QuantizedCPU",
+)
+
+
+def forbid(operators: dict[str, str]) -> None:
+    """Make torch's dispatcher refuse `operators`, by every name and from every thread of this process.
+
+    `operators` maps the dispatcher's name ("aten::_softmax") to the one that people use ("torch.softmax").
+    """
+
+    def refusal(operator: str, said: str):
+        def refuse(*arguments, **options):
+            raise RuntimeError(f"{said} ({operator}) was used: here it is to be written by hand")
+
+        return refuse
+
+    # A registration is undone when its handle is collected. This handle is one that Python's collector does not know
+    # of, and its count never falls to zero.
+    library = torch._C._dispatch_library("IMPL", "aten", "", "lockdown.py", 1)
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(library))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # torch warns of every kernel that is replaced
+        for operator, said in operators.items():
+            for name in OVERLOADS.get(operator, ()):
+                for key in KEYS:
+                    if torch._C._dispatch_has_kernel_for_dispatch_key(name, key):
+                        library.impl(name.removeprefix("aten::"), key, refusal(operator, said))
+    for name in [name for name in sys.modules if name.startswith(OTHER_EDITIONS)]:
+        holder, _, own = name.rpartition(".")
+        if hasattr(sys.modules[holder], own):
+            delattr(sys.modules[holder], own)
+        sys.modules[name] = None  # an import is refused

@@ -1,0 +1,179 @@
+"""From files to a record: every submission gets one, whole, and the same twice."""
+
+import dataclasses
+
+import jupytext
+import pytest
+
+from course_lib.grading import grader
+from course_lib.grading.declarations import chapters, exercises, find_exercise
+from course_lib.grading.grader import Settings, digest, grade_submission
+from course_lib.grading.isolation import probe, sandbox, zygote
+from course_lib.grading.isolation.limits import Limits
+from course_lib.grading.records import FAULT, GRADED, STOPPED, UNREADABLE
+from course_lib.grading.submissions import chapters_answered, find_submissions
+from course_lib.project import CourseError, find_chapter, root
+
+EVERYTHING = tuple(exercise.id for chapter in chapters() for exercise in exercises(chapter))
+TIERS = [
+    pytest.param(tier, marks=pytest.mark.skipif(not probe.works(tier), reason=f"{tier} does not work here"))
+    for tier in (sandbox.BUBBLEWRAP, sandbox.LANDLOCK)
+]
+RIGHT = "def attend(weights, values):\n    return (weights[..., None] * values).sum(1)\n"
+WRONG = "def attend(weights, values):\n    return values.sum(1)\n"
+
+
+def settings(*exercises, tier=sandbox.PROCESS, seed=1):
+    return Settings(seed, exercises or ("02.3",), Limits(wall=5.0, step=0.5), tier)
+
+
+@pytest.fixture
+def hand_in(tmp_path):
+    """Write the files of one submission; return the record that they get."""
+
+    def hand_in(files: dict[str, str | bytes], *exercises, **options):
+        for name, content in files.items():
+            path = tmp_path / name
+            path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        paths = tuple(str(tmp_path / name) for name in sorted(files))
+        return grade_submission("student", paths, settings(*exercises, **options))
+
+    return hand_in
+
+
+@pytest.mark.parametrize("tier", TIERS)
+@pytest.mark.parametrize("chapter", chapters())
+def test_worked_answers_earn_full_marks_and_stubs_none_behind_a_lock(tier, chapter, tmp_path):
+    ids = tuple(exercise.id for exercise in exercises(chapter))
+    notebook = tmp_path / f"{chapter}_worked.ipynb"
+    jupytext.write(jupytext.read(find_chapter(root() / "solutions", chapter, ".md")), notebook)
+    for seed in (1, 2, 3):
+        record = grade_submission("worked", (str(notebook),), settings(*ids, tier=tier, seed=seed))
+        assert record.status == GRADED and record.reason == ""
+        assert record.earned == record.points == sum(find_exercise(each).points for each in ids)
+    stub = find_chapter(root() / "exercises", chapter, ".ipynb")
+    record = grade_submission("stub", (str(stub),), settings(*ids, tier=tier))
+    assert record.status == GRADED and record.earned == 0
+    assert all("not written yet" in each.problem or "once the values" in each.problem for each in record.findings)
+
+
+def test_a_record_has_every_property_whatever_was_handed_in(hand_in):
+    everything = [
+        (exercise.id, task.function, each.name, each.points)
+        for exercise in map(find_exercise, EVERYTHING)
+        for task in exercise.tasks
+        for each in task.properties
+    ]
+    for name, content in {
+        "a.py": RIGHT,
+        "b.py": "",
+        "c.py": "def broken(:",
+        "d.ipynb": "no notebook",
+        "e.py": b"\xff\xfe\x00",
+        "f.py": "import os; os._exit(0)",
+        "g.py": "raise SystemExit",
+        "h.py": "(" * 100_000,
+        "i.py": "x = 1\0",
+    }.items():
+        record = hand_in({name: content}, *EVERYTHING)
+        assert [(each.exercise, each.function, each.property, each.points) for each in record.findings] == everything
+        assert all(each.problem or each.earned == each.points for each in record.findings)
+        assert record.reason.isprintable() and all(each.problem.isprintable() for each in record.findings)
+
+
+def test_the_status_says_what_became_of_it(hand_in):
+    assert hand_in({"a.py": WRONG}).status == GRADED
+    unreadable = hand_in({"b.ipynb": "{"})
+    assert unreadable.status == UNREADABLE and unreadable.reason.startswith("b.ipynb cannot be read as a notebook")
+    stopped = hand_in({"c.py": RIGHT + "import os; os._exit(7)"})
+    assert stopped.status == STOPPED and "exit code 7" in stopped.reason and stopped.earned == 0
+    nothing = grade_submission("empty", (), settings())
+    assert nothing.status == UNREADABLE and "no notebook" in nothing.reason
+
+
+def test_a_misconception_is_named_at_what_it_breaks(hand_in):
+    summed = hand_in({"a.py": "def attend(weights, values):\n    return (weights[..., None] * values).mean(1)\n"})
+    assert {each.misconception for each in summed.findings if each.problem} != {""}
+    assert all(each.misconception == "" for each in summed.findings if not each.problem)
+
+
+def test_of_several_files_the_best_counts_for_each_exercise(hand_in):
+    rows = "def map_to_rows(feature_map):\n    return feature_map.flatten(2).transpose(1, 2)\n"
+    record = hand_in({"1.py": WRONG + rows, "2.ipynb": "damaged", "3.py": RIGHT}, "02.1", "02.3")
+    assert record.earned == record.points and record.status == GRADED
+    assert hand_in({"1.py": RIGHT, "2.py": WRONG}).earned == 6
+
+
+def test_the_same_seed_gives_the_same_record_and_another_other_cases(hand_in):
+    def plain(record):
+        return dataclasses.replace(record, seconds=0.0)
+
+    random = "import torch, random\n" + RIGHT.replace("return", "return torch.rand(()) + random.random() +")
+    assert plain(hand_in({"a.py": random})) == plain(hand_in({"a.py": random}))
+    assert plain(hand_in({"a.py": WRONG})) == plain(hand_in({"a.py": WRONG}))
+
+
+def test_a_worker_that_was_killed_is_replaced(hand_in):
+    first = zygote.for_tier(sandbox.PROCESS)
+    first._process.kill()
+    first._process.wait()
+    assert hand_in({"a.py": RIGHT}).earned == 6
+    assert zygote.for_tier(sandbox.PROCESS) is not first
+
+
+def test_a_fault_of_ours_is_a_record_too(hand_in, monkeypatch):
+    def broken(*_):
+        raise ZeroDivisionError("ours")
+
+    monkeypatch.setattr(grader, "judge_task", broken)
+    record = hand_in({"a.py": RIGHT})
+    assert record.status == FAULT and "ZeroDivisionError: ours" in record.reason
+    assert record.earned == 0 and record.points == 6
+
+
+def test_what_was_printed_and_written_is_kept_without_what_a_terminal_obeys(hand_in):
+    record = hand_in({"a.py": "print('\\x1b[2Jhello')\n" + RIGHT})
+    assert "hello" in record.output and "\x1b" not in record.output and "def attend" in record.source
+
+
+def test_the_digest_is_that_of_names_and_contents(tmp_path):
+    one, two = tmp_path / "one.py", tmp_path / "two.py"
+    one.write_text(RIGHT)
+    two.write_text(RIGHT)
+    assert digest((str(one),)) == digest((str(one),)) != digest((str(two),))
+    before = digest((str(one),))
+    one.write_text(WRONG)
+    assert digest((str(one),)) != before and digest((str(tmp_path / "gone.py"),))
+
+
+# ---------------------------------------------------------------- what is in a folder
+
+
+def test_a_folder_or_a_file_for_each_student(tmp_path):
+    for name in ("ada/02_mine.ipynb", "ada/deep/more.py", "bo.py", "cy/nothing.txt", "roster.csv", ".hidden/a.py"):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(RIGHT)
+    for name in ("ada/.ipynb_checkpoints/02_mine.ipynb", "__MACOSX/ada/x.py", "grades/x.py"):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True)
+        path.write_text(RIGHT)
+    (tmp_path / "linked").symlink_to(tmp_path / "ada")
+    found, left = find_submissions(tmp_path, tmp_path / "grades")
+    names = {each.name: [path.removeprefix(f"{tmp_path}/") for path in each.paths] for each in found}
+    assert names == {"ada": ["ada/02_mine.ipynb", "ada/deep/more.py"], "bo.py": ["bo.py"], "cy": []}
+    assert left == ["linked", "roster.csv"]
+
+
+def test_a_folder_without_submissions_is_told_so(tmp_path):
+    with pytest.raises(CourseError, match="holds no submission"):
+        find_submissions(tmp_path, tmp_path / "grades")
+    with pytest.raises(CourseError, match="is no folder"):
+        find_submissions(tmp_path / "nowhere", tmp_path / "grades")
+
+
+def test_the_chapters_that_somebody_answered(tmp_path):
+    (tmp_path / "a.py").write_text("def soft(x): pass")
+    (tmp_path / "b.py").write_text(RIGHT)
+    found, _ = find_submissions(tmp_path, tmp_path / "grades")
+    assert chapters_answered(found) == ["02"]
