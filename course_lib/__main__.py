@@ -195,7 +195,8 @@ def main() -> None:
     try:
         sys.exit(application(prog_name="course", standalone_mode=False))
     except CourseError as error:
-        typer.echo(str(error), err=True)
+        # A terminal would obey what the name of a file may hold.
+        typer.echo("".join(each if each.isprintable() or each == "\n" else "\ufffd" for each in str(error)), err=True)
         sys.exit(2)
     except UsageError as error:
         if said := error.format_message():  # nothing where `course` alone has shown its help

@@ -6,10 +6,11 @@ import os
 import platform
 import re
 import signal
+import socket
 import statistics
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, ProcessPoolExecutor, wait
 from dataclasses import fields
 from itertools import islice
@@ -42,6 +43,7 @@ URGENT = (FAULT, STOPPED, UNREADABLE, GRADED)  # what a person should look at fi
 ROWS_SHOWN = 20
 BANDS = (0, 20, 40, 60, 80, 100)  # percent; full points stand alone
 LONGEST_BAR = 40
+_ALONE = threading.Lock()
 
 
 def grade(
@@ -70,27 +72,27 @@ def grade(
         raise CourseError(f"{path} is there already: add --resume to go on with it, or name another folder with --out")
     asked = _asked(seed, only, wall)
     here = _here(probe.strongest(unsafe))
-    with _continued(path, here | asked) if path.exists() else _begun(path, here, asked, found) as gradebook:
+    with (
+        _workers(jobs, scheduler, executor) as workers,
+        _continued(path, here | asked) if path.exists() else _begun(path, here, asked, found) as gradebook,
+    ):
         settings = _settings(gradebook.facts)
         _introduce(folder, found, settings)
         work = _left_to_do(gradebook, found, folder)
         formats = exports.known([*formats, *exports.present(out)])  # none is left behind that says something older
         try:
-            with _told_to_stop() as told, _workers(jobs, scheduler, executor) as workers, _progress_bar() as progress:
+            with _told_to_stop() as told, _progress_bar() as progress:
                 for record in progress.track(_graded(work, settings, workers), total=len(work)):
                     gradebook.add(record)
                     if told.is_set():
                         raise KeyboardInterrupt
             written = exports.export(gradebook, out, formats)
-        except CourseError:
+        except KeyboardInterrupt:
+            typer.echo(f"stopped; {_ways_on(path)}", err=True)
             raise
-        except (Exception, KeyboardInterrupt) as error:
-            why = shorten(f"{type(error).__name__}: {error}".rstrip(": "), 240)
-            ways = f"what is graded is kept in {path}, and the same command with --resume goes on from there"
-            if isinstance(error, KeyboardInterrupt):
-                typer.echo(f"stopped: {ways}", err=True)
-                raise
-            raise CourseError(f"stopped by {why}; {ways}") from error
+        except Exception as error:  # a full disk, a pool whose process died, a cluster that went away
+            why = shorten(": ".join(filter(None, [type(error).__name__, str(error)])), 240)
+            raise CourseError(f"stopped by {why}; {_ways_on(path)}") from error
         records = gradebook.records()
     _summarise(records)
     typer.echo(f"written: {', '.join(map(str, [path, *written]))}")
@@ -217,12 +219,18 @@ def _graded(work: list[Found], settings: Settings, workers: Executor | None) -> 
     rest, waiting = iter(work), set()
     while True:
         for each in islice(rest, IN_FLIGHT - len(waiting)):
-            waiting.add(workers.submit(grade_submission, each.name, each.paths, settings))
+            waiting.add(workers.submit(_one_at_a_time, grade_submission, each.name, each.paths, settings))
         if not waiting:
             return
         done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
-        for future in done:
+        for future in sorted(done, key=lambda each: each.exception() is not None):  # before a failure, what is done
             yield future.result()
+
+
+def _one_at_a_time(function: Callable, *arguments):
+    """Call the function when no other thread of this process does: they would talk to the same sandboxed worker."""
+    with _ALONE:
+        return function(*arguments)
 
 
 @contextlib.contextmanager
@@ -281,9 +289,12 @@ def _cluster(address: str) -> Iterator:
     """Yield a client of the Dask cluster whose scheduler has this address."""
     try:
         from distributed import Client
+        from distributed.comm import get_address_host_port
     except ImportError as error:
         raise CourseError("--scheduler needs Dask: pip install 'course_lib[dask]'") from error
     try:
+        # Asked first whether somebody is there, since a client that finds nobody complains again while it is deleted.
+        socket.create_connection(get_address_host_port(address), CONNECT_WITHIN).close()
         client = Client(address, timeout=CONNECT_WITHIN, set_as_default=False)
     except (OSError, ValueError) as error:
         raise CourseError(f"no Dask scheduler answers at {address!r}: expected one such as tcp://host:8786") from error
@@ -300,6 +311,10 @@ def _introduce(folder: Path, found: list[Found], settings: Settings) -> None:
     typer.echo(f"submissions: {len(found)} in {folder}")
     typer.echo(f"exercises: {', '.join(settings.exercises)} ({points} points)")
     typer.echo(f"sandbox: {lock}; limit: {settings.limits.wall:g} s a submission; seed: {settings.seed}")
+
+
+def _ways_on(path: Path) -> str:
+    return f"what is graded is kept in {path}, and the same command with --resume goes on from there"
 
 
 def _progress_bar() -> Progress:

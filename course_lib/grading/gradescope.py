@@ -127,7 +127,7 @@ def grade(folder: Path) -> None:
         print(f"Not graded: {error}")
         say(_no_verdict(f"Not graded: {error}. {TELL}"))
     except Exception:
-        traceback.print_exc(file=sys.stderr)  # what is printed here, Gradescope shows to instructors only
+        traceback.print_exc(file=sys.stdout)  # what is printed here, Gradescope shows to instructors only
         say(_no_verdict(f"The grading failed. {TELL}"))
 
 
@@ -136,7 +136,7 @@ def _results(folder: Path) -> dict:
     from course_lib.grading.grader import Settings, grade_submission
     from course_lib.grading.isolation import probe, sandbox
     from course_lib.grading.isolation.limits import Limits
-    from course_lib.grading.submissions import _inside as files_inside
+    from course_lib.grading.submissions import files_inside
 
     settings = json.loads((folder / "source" / SETTINGS).read_text(encoding="utf-8"))
     try:

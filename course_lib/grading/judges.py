@@ -153,13 +153,13 @@ def gradients_equal(reference: Reference, tolerance: float = 10 * ROUNDING) -> J
         given = case | {name: leaves[name] for name in sources} | ({"state": parameters} if state else {})
         output = reference(**given)
         first = output if isinstance(output, torch.Tensor) else output[0]
-        expected = torch.autograd.grad(first, list(leaves.values()), cotangent, allow_unused=True)
+        expected = torch.autograd.grad((first * cotangent).sum(), list(leaves.values()), allow_unused=True)
         for (name, leaf), due in zip(leaves.items(), expected, strict=True):
             due = torch.zeros_like(leaf) if due is None else due
             if name not in came or came[name].shape != due.shape or came[name].dtype != due.dtype:
-                return f"{describe_case(case)}: no gradient came for {name}"
+                return f"{describe_case(case)}: no gradient came for {name.removeprefix('state.')}"
             if found := difference(came[name], due, tolerance):
-                return f"{describe_case(case)}: gradient for {name}: {found}"
+                return f"{describe_case(case)}: gradient for {name.removeprefix('state.')}: {found}"
         return None
 
     return judge

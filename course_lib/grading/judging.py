@@ -144,7 +144,7 @@ def _one_thread() -> Iterator[None]:
 
 
 def _idle(task: Task, call: Call, cases: list[Case]) -> str | None:
-    """Say so where every answer is one number over and over: it would have properties, such as locality, for nothing."""
+    """Say so where every answer is one number over and over: it would have locality, for one, for nothing."""
     seen = None
     for case in cases:
         expected = call.expected(task.reference, case)

@@ -33,7 +33,7 @@ def closing(results: list[TaskResult], seed: int, command: str) -> str:
     """
     points = f"{earned(results)}/{total(results)}"
     right = "all right    same cases again" if earned(results) == total(results) else "repeat with"
-    return f"{points}    {right}: {command} --seed {seed}"
+    return f"{points}    {right}: {shorten(command, len(command))} --seed {seed}"
 
 
 def earned(results: list[TaskResult]) -> int:

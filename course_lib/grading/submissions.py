@@ -32,7 +32,7 @@ def find_submissions(folder: Path, out: Path) -> tuple[list[Found], list[str]]:
         if entry.name.startswith((".", "__")) or entry.resolve() == out.resolve():
             continue
         if entry.is_dir() and not entry.is_symlink():
-            found.append(Found(entry.name, tuple(map(str, _inside(entry)))))
+            found.append(Found(entry.name, tuple(map(str, files_inside(entry)))))
         elif entry.suffix in KINDS:
             found.append(Found(entry.name, (str(entry),)))
         else:
@@ -53,7 +53,7 @@ def chapters_answered(found: list[Found]) -> list[str]:
     return sorted(seen)
 
 
-def _inside(folder: Path) -> list[Path]:
+def files_inside(folder: Path) -> list[Path]:
     """Return the notebooks and modules below a student's folder, without the copies that editors and archives keep."""
     return sorted(
         path

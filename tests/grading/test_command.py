@@ -13,11 +13,12 @@ import psutil
 import pytest
 
 from course_lib import __main__ as course
-from course_lib.grading import check, command, report
+from course_lib.grading import check, command, notebook, report
+from course_lib.grading.call import in_process
 from course_lib.grading.declarations import exercises
 from course_lib.grading.isolation import zygote
 from course_lib.grading.isolation.limits import Limits
-from course_lib.grading.judging import TaskResult, Verdict
+from course_lib.grading.judging import TaskResult, Verdict, judge_task
 from course_lib.project import find_chapter, root
 
 RIGHT = "def attend(weights, values):\n    return (weights[..., None] * values).sum(1)"
@@ -152,6 +153,12 @@ def test_a_path_is_checked_by_its_name_or_by_what_it_defines(project, run, tmp_p
     assert code == 2 and out == "" and "other.py does not define a function that any exercise asks for" in err
 
 
+def test_a_copy_that_jupyter_made_is_not_taken_for_the_learner_s_own(project, run):
+    project("my_exercises/02_words-Copy1.ipynb", *STUBS)
+    project("my_exercises/02_words.ipynb", RIGHT)
+    assert run("check", "02.3")[0] == 0
+
+
 def test_a_missing_function_is_named_with_the_cell_that_stopped_and_the_rest_is_judged(project, run):
     project("exercises/02_words.ipynb", "undefined\ndef map_to_rows(feature_map): pass", RIGHT)
     code, out, err = run("check", "02")
@@ -256,6 +263,49 @@ def test_an_earlier_hint_is_shown_again_and_does_not_set_back_the_next(project, 
     assert run("hint", "02.3")[1].startswith("hint 3 of 3")
 
 
+# ---------------------------------------------------------------- progress
+
+
+def test_progress_is_noted_for_the_learner_s_own_file_only(project, run, tmp_path):
+    kept = tmp_path / "my_exercises" / ".progress.json"
+    project("exercises/02_words.ipynb", RIGHT)
+    (tmp_path / "answers.py").write_text(RIGHT, encoding="utf-8")
+    assert run("check", "02.3")[0] == run("check", "answers.py")[0] == 0 and not kept.exists()
+    project("my_exercises/02_words.ipynb", RIGHT.replace("sum(1)", "mean(1)"))
+    assert run("check", "02.3", "--seed", "1")[0] == 1
+    assert [json.loads(kept.read_text())["checks"]["02.3"][name] for name in ("earned", "best")] == [0, 0]
+    project("my_exercises/02_words.ipynb", RIGHT)
+    assert run("check", "my_exercises/02_words.ipynb")[0] == 2  # the other exercises are not there
+    assert json.loads(kept.read_text())["checks"]["02.3"]["earned"] == 6
+    assert json.loads(kept.read_text())["checks"]["02.1"]["earned"] == 0
+
+
+def test_course_progress_shows_what_was_checked_and_what_is_next(project, run):
+    project("my_exercises/02_words.ipynb", *STUBS[:2], RIGHT, *STUBS[3:])
+    run("check", "02.3"), run("hint", "02.1")
+    code, out, err = run("progress")
+    assert code == 0 and err == "" and "next: write 02.1 (Map to rows), then: course check 02.1" in out
+    assert re.search(r"02\.3 +Attend +6/6 +6 +0/3 +\d{4}-\d\d-\d\d *\n", out)
+    assert re.search(r"02\.1 +Map to rows +-/3 +- +1/3 +- *\n", out) and re.search(r"total +6/59 +6 *\n", out)
+    found = json.loads(run("progress", "--json")[1])
+    assert (found["earned"], found["points"]) == (6, 59) and found["next"].startswith("write 02.1")
+
+
+def test_without_a_copy_the_next_thing_is_to_start(project, run, tmp_path):
+    (tmp_path / "my_exercises").rmdir()
+    assert run("progress")[1].splitlines()[-1] == "next: begin chapter 00 with: course start 00"
+    assert run("hint", "02.3")[0] == 0 and run("hint", "02.3")[1].startswith("hint 2 of 3")
+
+
+def test_a_damaged_record_of_progress_stops_nothing(project, run, tmp_path):
+    project("my_exercises/02_words.ipynb", RIGHT)
+    (tmp_path / "my_exercises" / ".progress.json").write_text("{")
+    code, out, err = run("check", "02.3", "--json")
+    assert code == 0 and json.loads(out)["earned"] == 6
+    assert err.count("\n") == 1 and "your progress begins anew" in err
+    assert run("progress")[2] == ""
+
+
 # ---------------------------------------------------------------- answers that do not behave
 
 
@@ -267,6 +317,20 @@ def test_an_endless_loop_fails_with_its_line_and_the_others_are_judged(project, 
     assert re.search(r"attend did not end in time, still in line [23] \(`(while True:|weights \+ 1)`\)", flat(out))
     assert "FAIL   the sum of the weighted values" in out and "5/28    repeat with" in out
     assert out.count("did not end in time") == 1  # what ails every property is said once
+
+
+def test_the_worker_is_told_all_questions_at_once(project, run, monkeypatch):
+    """An answer that hangs is then waited for once; questions that come one by one would each take their time."""
+    seeds = []
+
+    class Recording(command.Isolated):
+        def __init__(self, *arguments):
+            seeds.append(arguments[-1])
+            super().__init__(*arguments)
+
+    monkeypatch.setattr(command, "Isolated", Recording)
+    project("my_exercises/02_words.ipynb", RIGHT)
+    assert run("check", "02.3", "--seed", "5")[0] == 0 and seeds == [5]
 
 
 def test_an_endless_loop_alone_ends_with_exit_code_1(project, run, monkeypatch):
@@ -447,21 +511,22 @@ def test_colour_appears_on_a_terminal_only(project, run, monkeypatch):
     assert "\033" not in report.coloured("02.3  Attend\n  ok     sums to one")
 
 
-RED, BACK = "\033[31m", "\u202e"
+# Sets the title of the window; what sets a colour would be taken out by `typer.echo`, which is no help on a terminal.
+TITLE, BACK = "\033]0;mine\a", "\u202e"
 
 
 @pytest.mark.parametrize(
     "cells",
     [
-        [f"def attend(weights, values):\n    raise ValueError('{RED}{BACK}')"],
-        [f"def attend(weights, values):\n    raise type('{RED}{BACK}', (Exception,), {{}})()"],
-        [f"def attend(weights, values):\n    return 1 / 0  # {RED}{BACK}"],
-        [f"def attend(weights, values, more='{RED}{BACK}', other=1, *, last):\n    return values"],
-        [f"def attend(weights, values):\n    return type('{RED}{BACK}', (), {{}})()"],
-        [f"def attend(weights, values):\n    print('{RED}{BACK}')"],
-        [f"raise ValueError('{RED}{BACK}')\n{RIGHT}"],
-        [f"x = = '{RED}{BACK}'", RIGHT],
-        [f"'{RED}{BACK}' + 1", STUBS[0], f"x = '{RED}{BACK}"],
+        [f"def attend(weights, values):\n    raise ValueError('{TITLE}{BACK}')"],
+        [f"def attend(weights, values):\n    raise type('{TITLE}{BACK}', (Exception,), {{}})()"],
+        [f"def attend(weights, values):\n    return 1 / 0  # {TITLE}{BACK}"],
+        [f"def attend(weights, values, more='{TITLE}{BACK}', other=1, *, last):\n    return values"],
+        [f"def attend(weights, values):\n    return type('{TITLE}{BACK}', (), {{}})()"],
+        [f"def attend(weights, values):\n    print('{TITLE}{BACK}')"],
+        [f"raise ValueError('{TITLE}{BACK}')\n{RIGHT}"],
+        [f"x = = '{TITLE}{BACK}'", RIGHT],
+        [f"'{TITLE}{BACK}' + 1", STUBS[0], f"x = '{TITLE}{BACK}"],
     ],
 )
 def test_a_learner_s_text_cannot_steer_the_terminal(project, run, cells):
@@ -469,7 +534,34 @@ def test_a_learner_s_text_cannot_steer_the_terminal(project, run, cells):
     code, out, err = run("check", "02_mine.ipynb", "--seed", "1")
     assert code == 2 and "\033" not in out + err and BACK not in out + err
     found = json.dumps(json.loads(run("check", "02_mine.ipynb", "--seed", "1", "--json")[1]), ensure_ascii=False)
-    assert "u001b[" not in found and BACK not in found
+    assert "\\u001b]" not in found and BACK not in found
+
+
+def test_the_name_of_a_file_cannot_steer_the_terminal(project, run):
+    project(f"02_{TITLE}.ipynb", *STUBS)
+    code, out, err = run("check", f"02_{TITLE}.ipynb")
+    assert code == 1 and err == "" and "\033" not in out
+
+
+def test_the_smallest_case_that_fails_is_shown_in_a_shell_and_in_a_notebook(run, tmp_path, monkeypatch, capsys):
+    source = (
+        "def dot_products(query, key):\n    return (query @ key.mT).flatten(0, 1).view(len(query), len(query[0]), -1)"
+    )
+    wrong = source.replace("query @ key.mT", "query @ key.mT + (len(query[0]) > 3)")
+    (tmp_path / "mine.py").write_text(wrong, encoding="utf-8")
+    exercise, names = exercises("00")[0], {}
+    (task,) = [task for task in exercise.tasks if task.function == "dot_products"]
+    exec(wrong, names)
+    answer = in_process(names["dot_products"], task)
+    drawn, smaller = (judge_task(exercise, task, answer, 3, search=search) for search in (False, True))
+    (drawn,), (smaller,) = ([each.problem for each in result.verdicts] for result in (drawn, smaller))
+    assert drawn != smaller
+    found = json.loads(run("check", str(tmp_path / "mine.py"), "--seed", "3", "--json")[1])
+    (function,) = [each for each in found["exercises"][0]["functions"] if each["function"] == "dot_products"]
+    assert [each["problem"] for each in function["properties"]] == [smaller]
+    monkeypatch.setattr(notebook, "fresh_seed", lambda: 3)
+    check(names["dot_products"])
+    assert smaller.partition(":")[0] in flat(capsys.readouterr().out)
 
 
 # ---------------------------------------------------------------- in a notebook

@@ -39,6 +39,8 @@ def lock(tier: str) -> dict:
         "privileges": tier != PROCESS,
         "landlock": tier == LANDLOCK,
         "calls": tier != PROCESS,
+        # Without a lock, root can at least become nobody, where nobody may read what Python needs.
+        "nobody": tier == PROCESS and os.geteuid() == 0 and all(map(_open_to_all, _needed())),
         "readable": [*map(str, readable), *(path for path in DEVICES if Path(path).exists())],
         "listable": list(map(str, listable)),
     }
@@ -77,6 +79,10 @@ def possible(tier: str) -> bool:
     if tier == PROCESS:
         return os.name == "posix"
     return sys.platform == "linux" and (tier != BUBBLEWRAP or shutil.which("bwrap") is not None)
+
+
+def _open_to_all(path: Path) -> bool:
+    return all(each.stat().st_mode & 0o001 for each in path.resolve().parents)
 
 
 def _needed() -> list[Path]:

@@ -37,6 +37,7 @@ class Zygote:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.PIPE,
+                start_new_session=True,  # Ctrl-C is for the grader, who then ends it
             )
         self._control = ours
         self._control.settimeout(PATIENCE)

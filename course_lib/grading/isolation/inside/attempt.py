@@ -58,7 +58,10 @@ def attempt(
             first = value if torch.is_tensor(value) else value[0]
             if not first.requires_grad:
                 return Attempt(fault={"kind": "no gradient"})
-            found = torch.autograd.grad(first, list(sources.values()), cotangent, allow_unused=True)
+            if first.shape != cotangent.shape:
+                return Attempt(fault={"kind": "value", "came": f"tensor of shape {tuple(first.shape)}"})
+            # Not `grad(first, sources, cotangent)`: that imports sympy, a third of a second in every worker.
+            found = torch.autograd.grad((first * cotangent).sum(), list(sources.values()), allow_unused=True)
             gradients = {
                 name: torch.zeros_like(source) if each is None else each
                 for (name, source), each in zip(sources.items(), found, strict=True)
@@ -90,7 +93,7 @@ def _told(error: BaseException, function: Callable, arguments: dict, constructor
     except BaseException:
         message = ""
     # The last line of the learner's own code is where they will look.
-    written = inspect.unwrap(function.forward) if constructor is not None else function
+    written = getattr(function, "forward", function) if constructor is not None else function
     own_file = written.__code__.co_filename if inspect.isfunction(written) else None
     lines = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == own_file]
     fault = {

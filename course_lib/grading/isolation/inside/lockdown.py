@@ -41,7 +41,7 @@ NEW_THREAD = 0x10000  # the flag of clone(2) without which it makes a process
 # What Python and torch need to compute, and no more. Anything else answers "not permitted".
 ALLOWED_CALLS = """
     read readv pread64 preadv write writev close close_range lseek fstat stat lstat newfstatat statx access faccessat
-    faccessat2 getdents64 readlink readlinkat getcwd fcntl dup dup2 dup3 pipe pipe2 select pselect6 poll ppoll eventfd2
+    faccessat2 getdents64 readlink readlinkat getcwd dup dup2 dup3 pipe pipe2 select pselect6 poll ppoll eventfd2
     epoll_create1 epoll_ctl epoll_wait epoll_pwait
     mmap munmap mremap mprotect madvise brk msync mincore membarrier mbind get_mempolicy
     futex futex_waitv set_robust_list get_robust_list rseq set_tid_address arch_prctl sched_yield sched_getaffinity
@@ -84,6 +84,15 @@ def hide_memory() -> None:
     """Let no process of this user read the memory of this one or follow its steps."""
     if sys.platform == "linux":
         LIBC.prctl(DUMPABLE, 0, 0, 0, 0)
+
+
+def become_nobody() -> None:
+    """Change from root to the user who owns nothing."""
+    nobody = 65534
+    os.setgroups([])
+    os.setresgid(nobody, nobody, nobody)
+    os.setresuid(nobody, nobody, nobody)
+    end_with_parent()  # the kernel forgets that promise when the user changes
 
 
 def drop_privileges() -> None:
@@ -146,6 +155,8 @@ def filter_system_calls() -> None:
     allow("prctl", seccomp.Arg(0, seccomp.EQ, NAME_OF_THREAD))
     allow("prlimit64", seccomp.Arg(0, seccomp.EQ, 0))
     allow("tgkill", seccomp.Arg(0, seccomp.EQ, os.getpid()))  # how a programme aborts itself
+    for request in (0, 1, 2, 3, 4, 1030):  # copy, close on exec, flags; not leases, nor whom to signal
+        allow("fcntl", seccomp.Arg(1, seccomp.EQ, request))
     for request in (0x5401, 0x5450, 0x5451):  # is this a terminal; keep or close over exec: what Python asks of a file
         allow("ioctl", seccomp.Arg(1, seccomp.EQ, request))
     calls.load()

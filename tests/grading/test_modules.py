@@ -1,0 +1,293 @@
+"""Classes of nn.Module and functions that return a tuple as answers: in this process and through a worker."""
+
+import linecache
+
+import pytest
+import torch
+from torch import nn
+
+from course_lib.grading import notebook, report
+from course_lib.grading.call import in_process
+from course_lib.grading.exercise import Exercise, Misconception, Property, Task
+from course_lib.grading.isolation.limits import Limits
+from course_lib.grading.isolation.zygote import start_strongest
+from course_lib.grading.judges import as_function, equals, gradients_equal, inputs_unchanged, of_output, sums_to
+from course_lib.grading.judging import judge_task
+from course_lib.grading.session import Isolated
+from course_lib.grading.submission import WHOLE_FILE, Cell
+
+# ---------------------------------------------------------------- a class: Scaled(d_model)(inputs)
+
+
+class Reference(nn.Module):
+    """Each feature times its own weight, plus its own bias."""
+
+    def __init__(self, d_model):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(d_model))
+        self.bias = nn.Parameter(torch.zeros(d_model))
+
+    def forward(self, inputs):
+        return inputs * self.weight + self.bias
+
+
+scaled = as_function(Reference, ("d_model",))
+
+
+def draw_scaled(generator):
+    batch, d_model = (int(torch.randint(2, 6, (), generator=generator)) for _ in range(2))
+    state = {name: torch.randn(d_model, generator=generator) for name in ("weight", "bias")}
+    return {"d_model": d_model, "state": state, "inputs": torch.randn(batch, d_model, generator=generator)}
+
+
+EXAMPLE = {
+    "d_model": 2,
+    "state": {"weight": torch.tensor([2.0, 3.0]), "bias": torch.tensor([0.5, 0.0])},
+    "inputs": torch.tensor([[1.0, 10.0]]),
+}
+SCALED = Exercise(
+    id="99.1",
+    title="Scale and shift",
+    difficulty=1,
+    minutes=5,
+    tasks=(
+        Task(
+            function="Scaled",
+            parameters=("inputs",),
+            returns="inputs times weight plus bias, in the shape of inputs",
+            cases=draw_scaled,
+            examples=(EXAMPLE,),
+            reference=scaled,
+            properties=(
+                Property("every feature scaled and shifted", 2, equals(scaled)),
+                Property("gradients for inputs and parameters", 3, gradients_equal(scaled)),
+                Property("inputs unchanged", 1, inputs_unchanged, only_when_right=True),
+            ),
+            misconceptions=(
+                Misconception(
+                    "bias forgotten",
+                    "this forgets the bias",
+                    lambda d_model, state, inputs: inputs * state["weight"],
+                    breaks="every feature scaled and shifted",
+                ),
+            ),
+            constructor=("d_model",),
+        ),
+    ),
+    hints=("Two parameters, one number a feature each.",),
+)
+
+MADE = """import torch
+from torch import nn
+class Scaled(nn.Module):
+    def __init__(self, d_model):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(d_model))
+        self.bias = nn.Parameter(torch.zeros(d_model))
+    def forward(self, inputs):
+        """
+RIGHT = "return inputs * self.weight + self.bias"
+
+
+# ---------------------------------------------------------------- a tuple: look_up(scores, values)
+
+
+def look_up(scores, values):
+    weights = scores.softmax(-1)
+    return weights @ values, weights
+
+
+LOOK_UP = Exercise(
+    id="99.2",
+    title="Look up",
+    difficulty=1,
+    minutes=5,
+    tasks=(
+        Task(
+            function="look_up",
+            parameters=("scores", "values"),
+            returns="the weighted values, and the weights",
+            cases=lambda generator: {
+                "scores": torch.randn(3, 4, generator=generator),
+                "values": torch.randn(4, int(torch.randint(2, 4, (), generator=generator)), generator=generator),
+            },
+            examples=({"scores": torch.zeros(1, 2), "values": torch.tensor([[1.0], [3.0]])},),
+            reference=look_up,
+            properties=(
+                Property("the weighted values", 2, of_output(0, equals(look_up))),
+                Property("weights sum to one", 1, of_output(1, sums_to(1, look_up))),
+                Property("gradients", 1, gradients_equal(look_up)),
+            ),
+            misconceptions=(
+                Misconception(
+                    "softmax over the queries",
+                    "this is what a softmax over the queries gives",
+                    lambda scores, values: (scores.softmax(0) @ values, scores.softmax(0)),
+                    breaks="weights sum to one",
+                ),
+            ),
+            outputs=("output", "weights"),
+        ),
+    ),
+    hints=("A softmax, then a product.",),
+)
+
+
+# ---------------------------------------------------------------- both ways to judge
+
+
+@pytest.fixture(scope="module")
+def zygote():
+    started = start_strongest().wait()
+    yield started
+    started.close()
+
+
+@pytest.fixture(params=["in this process", "through a worker"])
+def judged(request, zygote):
+    """Return a function that judges one source text of an answer; the two ways give the same verdicts."""
+
+    def here(exercise, source, seed):
+        (task,), names = exercise.tasks, {"__name__": "answers"}
+        linecache.cache["<answer>"] = (len(source), None, source.splitlines(keepends=True), "<answer>")
+        exec(compile(source, "<answer>", "exec"), names)
+        return judge_task(exercise, task, in_process(names[task.function], task), seed)
+
+    def there(exercise, source, seed):
+        (task,) = exercise.tasks
+        cells = [Cell(WHOLE_FILE, source)]
+        with Isolated(zygote, "mine.py", cells, [task.function], Limits(), seed) as session:
+            session.submission(exercise)
+            return judge_task(exercise, task, session.answerer(exercise, task), seed)
+
+    judge = here if request.param == "in this process" else there
+    return lambda exercise, source, seed=0: judge(exercise, source, seed)
+
+
+def problems(result):
+    """Return what is wrong, by the name of the property."""
+    return {verdict.property.name: verdict.problem for verdict in result.verdicts if verdict.problem}
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        MADE + RIGHT,
+        MADE + "return torch.addcmul(self.bias, inputs, self.weight)",
+        MADE + "return torch.einsum('bd,d->bd', inputs.double(), self.weight.double()).float() + self.bias",
+        MADE + "return torch.stack([row * self.weight + self.bias for row in inputs])",
+        MADE.replace("torch.ones(d_model)", "torch.randn(d_model)") + RIGHT,  # what it starts with is its own affair
+        MADE.replace("(self, d_model)", "(self, d_model, *, gain=1.0)") + RIGHT,
+    ],
+)
+def test_honest_modules_earn_full_marks(judged, source):
+    for seed in range(3):
+        assert problems(judged(SCALED, source, seed)) == {}
+
+
+VALUES, GRADIENTS, UNCHANGED = (each.name for each in SCALED.tasks[0].properties)
+
+
+@pytest.mark.parametrize(
+    ("source", "broken", "said"),
+    [
+        (MADE + "raise NotImplementedError", VALUES, "not written yet: write Scaled(d_model)(inputs), which returns"),
+        (MADE.replace("d_model", "width") + RIGHT, VALUES, "expected the signature Scaled(d_model)(inputs), came"),
+        (MADE.replace("bias", "shift") + RIGHT.replace("bias", "shift"), VALUES, "bias"),
+        (MADE.replace("nn.Parameter(torch.zeros(d_model))", "torch.zeros(d_model)") + RIGHT, VALUES, "bias"),
+        (MADE + "return inputs * self.weight", VALUES, "expected [[2.5, 30.0]]"),
+        (MADE + "return", VALUES, "came nothing (is `return` missing?)"),
+        (MADE + f"{RIGHT}, inputs", VALUES, "came a tuple of 2 tensors, expected a tensor"),
+        (MADE + "return (inputs * self.weight + self.bias).detach()", GRADIENTS, "the answer has no gradient"),
+        (MADE + f"with torch.no_grad(): {RIGHT}", GRADIENTS, "the answer has no gradient"),
+        (MADE + "return inputs * self.weight.detach() + self.bias", GRADIENTS, "weight: came [0.0, 0.0], expected ["),
+        (MADE + "return inputs.detach() * self.weight + self.bias", GRADIENTS, "inputs: came [[0.0, 0.0]], expected ["),
+        (MADE + "return inputs * self.weight.exp().log() + self.bias * 2 - self.bias.detach()", GRADIENTS, "gradient"),
+        (MADE + "inputs += 0; inputs[0] = 0; return inputs", VALUES, "came [[0.0, 0.0]]"),
+    ],
+)
+def test_wrong_modules_lose_the_points_of_what_is_wrong(judged, source, broken, said):
+    for seed in range(2):
+        found = problems(judged(SCALED, source, seed))
+        assert broken in found and (broken == VALUES or VALUES not in found)
+        assert said in found[broken] and "\n" not in found[broken]
+        assert found[UNCHANGED] == "counts once the values are right"
+
+
+def test_the_misconception_of_a_module_is_named(judged):
+    result = judged(SCALED, MADE + "return inputs * self.weight")
+    assert result.misconception.name == "bias forgotten"
+    said = " ".join(report.render(SCALED, [result]).split())
+    assert (
+        "d_model = 2, parameters of our own, inputs = [[1.0, 10.0]]: came [[2.0, 30.0]], expected [[2.5, 30.0]]" in said
+    )
+    assert "this forgets the bias" in said
+
+
+def test_a_gradient_cannot_be_right_by_chance(judged):
+    """The gradient of the plain sum is one; the weights of the entries are not told, and change with the seed."""
+    source = (
+        MADE
+        + """class Sum(torch.autograd.Function):
+            @staticmethod
+            def forward(context, inputs, weight, bias):
+                context.save_for_backward(inputs, weight)
+                return inputs * weight + bias
+            @staticmethod
+            def backward(context, cotangent):
+                inputs, weight = context.saved_tensors
+                ones = torch.ones_like(cotangent)
+                return ones * weight, (ones * inputs).sum(0), ones.sum(0)
+        return Sum.apply(inputs, self.weight, self.bias)"""
+    )
+    assert problems(judged(SCALED, source)).keys() == {GRADIENTS, UNCHANGED}
+    right = source.replace("torch.ones_like(cotangent)", "cotangent")
+    assert problems(judged(SCALED, right)) == {}
+
+
+def test_a_class_is_checked_in_a_notebook(monkeypatch, capsys):
+    monkeypatch.setattr(notebook, "find_task", lambda name: (SCALED, SCALED.tasks[0]) if name == "Scaled" else None)
+    names = {}
+    exec(MADE + RIGHT, names)
+    notebook.check(names["Scaled"])
+    out = capsys.readouterr().out
+    assert out.startswith("99.1  Scale and shift\n  ok     every feature") and "6/6    all right" in out
+
+
+OUTPUT, WEIGHTS, TUPLE_GRADIENTS = (each.name for each in LOOK_UP.tasks[0].properties)
+WRITTEN = "import torch\ndef look_up(scores, values):\n    weights = scores.softmax(-1)\n    return "
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        WRITTEN + "weights @ values, weights",
+        WRITTEN + "torch.einsum('qk,kd->qd', weights, values), weights.clone()",
+        WRITTEN.replace("scores.softmax(-1)", "torch.exp(scores - scores.logsumexp(-1, keepdim=True))")
+        + "tuple([weights.double() @ values.double(), weights])".replace(" @ values.double()", ".float() @ values"),
+    ],
+)
+def test_honest_tuples_earn_full_marks(judged, source):
+    for seed in range(3):
+        assert problems(judged(LOOK_UP, source, seed)) == {}
+
+
+@pytest.mark.parametrize(
+    ("end", "broken", "said"),
+    [
+        ("weights @ values", {OUTPUT, WEIGHTS, TUPLE_GRADIENTS}, "came one tensor, expected a tuple (output, weights)"),
+        ("weights @ values, weights, 1 * weights", {OUTPUT, WEIGHTS, TUPLE_GRADIENTS}, "came a tuple of 3 tensors"),
+        ("[weights @ values, weights]", {OUTPUT, WEIGHTS, TUPLE_GRADIENTS}, "came a list, expected a t"),
+        ("weights @ values, None", {OUTPUT, WEIGHTS, TUPLE_GRADIENTS}, "came nothing"),
+        ("weights @ values, scores.exp()", {WEIGHTS}, "a row [1.0, 1.0] sums to 2.0, expected 1"),
+        ("weights.detach() @ values, weights", {TUPLE_GRADIENTS}, "gradient for scores"),
+    ],
+)
+def test_wrong_tuples_lose_the_points_of_what_is_wrong(judged, end, broken, said):
+    found = problems(judged(LOOK_UP, WRITTEN + end))
+    assert found.keys() == broken and all(said in found[name] for name in broken)
+
+
+def test_the_misconception_of_a_tuple_is_named(judged):
+    result = judged(LOOK_UP, WRITTEN.replace("-1", "0") + "weights @ values, weights")
+    assert result.misconception.name == "softmax over the queries"
