@@ -10,6 +10,7 @@ import io
 import json
 import os
 import re
+import unicodedata
 import xml.etree.ElementTree as ElementTree
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -187,7 +188,9 @@ def _explanation(finding: Finding) -> str:
 
 
 def _cell(text: str) -> str:
-    return f"'{text}" if text.startswith(FORMULA) else text
+    """Return a text that neither a spreadsheet nor a terminal obeys; what a spreadsheet does, it does in any width."""
+    text = "".join(each if each.isprintable() or each in "\t\r\n" else "\ufffd" for each in text)
+    return f"'{text}" if unicodedata.normalize("NFKC", text).startswith(FORMULA) else text
 
 
 def _element(parent: ElementTree.Element, tag: str, **attributes) -> ElementTree.Element:

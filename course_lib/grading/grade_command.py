@@ -134,14 +134,14 @@ def _asked(seed: int | None, only: Sequence[str], wall: float | None) -> dict[st
     """Return the facts that the command itself names."""
     asked = {} if seed is None else {"seed": str(seed)}
     asked |= {} if wall is None else {"limit_wall": str(float(wall))}
-    asked |= {"exercises": _exercises(only)} if only else {}
+    asked |= {"exercises": exercises_named(only)} if only else {}
     return asked
 
 
-def _exercises(names: Sequence[str]) -> str:
+def exercises_named(names: Sequence[str]) -> str:
     """Return the exercises that chapters ("02") and exercises ("2.3") name, in order.
 
-    >>> _exercises(["2.3", "02.1", "2.3"])
+    >>> exercises_named(["2.3", "02.1", "2.3"])
     '02.1 02.3'
     """
     chosen = []
@@ -158,7 +158,7 @@ def _begun(path: Path, here: dict[str, str], asked: dict[str, str], found: list[
         answered = chapters_answered(found)
         if not answered:
             raise CourseError("no submission defines a function that an exercise asks for: name exercises with --only")
-        facts["exercises"] = _exercises(answered)
+        facts["exercises"] = exercises_named(answered)
         typer.echo(f"graded are all exercises of the chapters that submissions answer: {', '.join(answered)}")
     return Gradebook.create(path, facts)
 

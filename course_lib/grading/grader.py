@@ -14,7 +14,8 @@ from course_lib.grading.isolation.limits import Limits
 from course_lib.grading.judging import TaskResult, judge_task
 from course_lib.grading.records import FAULT, GRADED, STOPPED, UNREADABLE, Finding, Record
 from course_lib.grading.session import Isolated
-from course_lib.grading.submission import read_cells
+from course_lib.grading.submission import LARGEST, Cell, read_cells
+from course_lib.grading.submissions import KINDS
 from course_lib.grading.wording import shorten
 from course_lib.project import CourseError
 
@@ -57,9 +58,8 @@ def digest(paths: tuple[str, ...]) -> str:
     whole = hashlib.sha256()
     for path in map(Path, paths):
         whole.update(path.name.encode(errors="surrogateescape") + b"\0")
-        if path.is_file() and not path.is_symlink():
-            with path.open("rb") as file:
-                whole.update(hashlib.file_digest(file, "sha256").digest())
+        if path.is_file() and not path.is_symlink() and path.stat().st_size <= LARGEST:
+            whole.update(hashlib.sha256(path.read_bytes()).digest())
     return whole.hexdigest()
 
 
@@ -68,28 +68,31 @@ def _grade(name: str, paths: tuple[str, ...], exercises: list[Exercise], setting
     if not paths:
         reason = "there is no notebook (.ipynb) and no module (.py)"
         return Record(name, mark, UNREADABLE, reason, _nothing(exercises, reason))
-    best: dict[str, list[TaskResult]] = {}
+    best: dict[str, tuple[tuple[int, int], list[TaskResult]]] = {}
     reasons, sources, output, endings = [], [], b"", []
+    deadline = time.monotonic() + settings.limits.wall  # for all the files together
     for path in map(Path, paths):
         try:
+            if path.suffix.lower() not in KINDS:
+                raise CourseError(f"{path} is no notebook (.ipynb) and no module (.py)")
             cells = read_cells(path)
         except CourseError as error:
             reasons.append(shorten(str(error).replace(str(path), path.name), LONGEST_PROBLEM))
             continue
         sources += [cell.source for cell in cells]
         functions = [task.function for exercise in exercises for task in exercise.tasks]
-        with Isolated(
-            zygote.for_tier(settings.tier), path.name, cells, functions, settings.limits, settings.seed
-        ) as session:
+        worker = zygote.for_tier(settings.tier)
+        with Isolated(worker, path.name, cells, functions, settings.limits, settings.seed, deadline) as session:
             for exercise in exercises:
                 results = _judge(session, exercise, settings.seed)
-                if exercise.id not in best or _earned(results) > _earned(best[exercise.id]):
-                    best[exercise.id] = results
+                rank = sum(result.earned for result in results), _written(exercise, cells)
+                if exercise.id not in best or rank > best[exercise.id][0]:
+                    best[exercise.id] = rank, results
         output, endings = output + session.output, endings + session.endings
     if not best:
         reason = "; ".join(reasons)
         return Record(name, mark, UNREADABLE, reason, _nothing(exercises, reason))
-    findings = tuple(each for exercise in exercises for each in _findings(exercise, best[exercise.id]))
+    findings = tuple(each for exercise in exercises for each in _findings(exercise, best[exercise.id][1]))
     status, reason = (STOPPED, shorten("; ".join(dict.fromkeys(endings)), LONGEST_PROBLEM)) if endings else (GRADED, "")
     source = "\n\n".join(sources)[:KEPT_SOURCE].encode(errors="replace").decode()
     return Record(name, mark, status, reason, findings, source, _shown(output))
@@ -114,8 +117,9 @@ def _judge(session: Isolated, exercise: Exercise, seed: int) -> list[TaskResult]
     return results
 
 
-def _earned(results: list[TaskResult]) -> int:
-    return sum(result.earned for result in results)
+def _written(exercise: Exercise, cells: list[Cell]) -> int:
+    """Count the functions that these cells write: among equals, what is said is about the file that tries."""
+    return sum(any(cell.defines(task.function) for cell in cells) for task in exercise.tasks)
 
 
 def _findings(exercise: Exercise, results: list[TaskResult]) -> list[Finding]:

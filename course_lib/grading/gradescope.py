@@ -54,7 +54,7 @@ cd "$here/source" && exec "$here/environment/bin/python" -m course_lib.grading.g
 def archive(out: Path, only: Sequence[str] = (), unsafe: bool = False, seed: int | None = None) -> None:
     """Write the archive and say what to do with it; `only` names chapters and exercises, all where none is named."""
     from course_lib.grading.declarations import chapters, find_exercise
-    from course_lib.grading.grade_command import _exercises as chosen
+    from course_lib.grading.grade_command import exercises_named as chosen
 
     exercises = chosen(only or chapters()).split()
     write_archive(out, exercises, unsafe, seed)

@@ -24,6 +24,9 @@ def answer_like(reference: Reference, call: Call, case: Case) -> tuple[torch.Ten
     answer, expected = call(case), call.expected(reference, case)
     if answer.shape != expected.shape or answer.dtype != expected.dtype:
         kinds = f"came {describe_kind(answer)}, expected {describe_kind(expected)}"
+        if answer.shape == expected.shape:
+            came, due = (str(each.dtype).removeprefix("torch.") for each in (answer, expected))
+            kinds = f"came numbers of {came}, expected {due}, the kind of the arguments"
         raise NoAnswer(f"{describe_case(case)}: {kinds}")
     return answer, expected
 

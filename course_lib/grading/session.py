@@ -64,10 +64,18 @@ class Isolated:
     """
 
     def __init__(
-        self, zygote: Zygote, path: str, cells: list[Cell], functions: list[str], limits: Limits, seed: int = 0
+        self,
+        zygote: Zygote,
+        path: str,
+        cells: list[Cell],
+        functions: list[str],
+        limits: Limits,
+        seed: int = 0,
+        deadline: float | None = None,
     ):
         self._zygote, self._path, self._cells, self._functions = zygote, path, cells, functions
-        self._limits, self._deadline, self._seed = limits, time.monotonic() + limits.wall, seed
+        self._limits, self._seed = limits, seed
+        self._deadline = time.monotonic() + limits.wall if deadline is None else deadline
         self._preload = ["matplotlib.pyplot"] if any(SLOW_TO_IMPORT.search(cell.source) for cell in cells) else []
         self._workers: dict[tuple, tuple[Conversation, Submission]] = {}
         self._hopeless: dict[tuple, str] = {}
@@ -128,7 +136,7 @@ class Isolated:
                 _believed(told, came, task, arguments)
                 for told, came, (arguments, _) in zip(head["answers"], tensors, questions, strict=True)
             ]
-        except (KeyError, TypeError, ValueError, AttributeError, IndexError):
+        except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError):
             raise Ended("it replied with something that is no reply") from None
 
     def _worker(self, forbidden: Mapping[str, str]) -> tuple[Conversation, Submission]:
@@ -156,6 +164,7 @@ class Isolated:
             "memory": self._limits.memory,
             "seconds": self._limits.wall,
             "step": self._limits.step,
+            "main": not self._path.endswith(".py"),  # in Jupyter, a cell is the main programme
         }
         conversation.send(pack(job, {}))
         locked, _ = conversation.receive()
@@ -164,7 +173,7 @@ class Isolated:
         found, _ = conversation.receive()
         try:
             return after_running(self._path, self._cells, found["defined"], found["stops"])
-        except (KeyError, TypeError, ValueError, IndexError, AttributeError):
+        except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError):
             raise Ended("it replied with something that is no reply") from None
 
     def _close(self, key: tuple) -> None:

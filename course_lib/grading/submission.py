@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,8 @@ from course_lib.project import CourseError
 WHOLE_FILE = "the file"
 NOT_GRADED = "not-graded"  # the tag of a cell that is not part of the answer
 LARGEST = 1 << 25  # bytes; a notebook with many pictures has a tenth of that
+MOST_CELLS = 1000
+MOST_STOPS = 50  # cells that did not come to their end; of more, the first are told
 
 
 @dataclass(frozen=True)
@@ -77,11 +80,12 @@ def after_running(path: str, cells: list[Cell], defined: Iterable[Any], stops: I
     Raises an exception of some kind for what is no such report.
     """
     told = []
-    for stop in stops:
+    for stop in islice(stops, MOST_STOPS):
         cell, error, message = cells[stop["cell"]], str(stop["error"]), str(stop["message"])
         line = int(stop["line"]) if stop["line"] is not None else None
         if stop["broken"]:
-            where = f" in line {line} (`{shorten(str(stop['text']), 60)}`)" if line is not None else ""
+            text = f" (`{shorten(str(stop['text']), 60)}`)" if stop["text"] else ""
+            where = f" in line {line}{text}" if line is not None else ""
             sentence = f"{cell.title} is not Python{where}: {shorten(message, 160)}"
         else:
             where = f" in line {line}" if line is not None else ""
@@ -96,17 +100,20 @@ def read_cells(path: Path) -> list[Cell]:
 
     Cells tagged `not-graded` are left out. Raises CourseError for a file that cannot be read.
     """
-    if path.suffix not in (".ipynb", ".md", ".py"):
+    kind = path.suffix.lower()
+    if kind not in (".ipynb", ".md", ".py"):
         raise CourseError(f"{path} is no notebook: expected a file that ends in .ipynb, .md or .py")
     text = _text(path)
-    if path.suffix == ".py":
+    if kind == ".py":
         return [Cell(WHOLE_FILE, text)]
     try:
-        code = _from_text_notebook(text) if path.suffix == ".md" else _from_notebook(text)
+        code = _from_text_notebook(text) if kind == ".md" else _from_notebook(text)
     except (ValueError, RecursionError) as error:
         raise CourseError(f"{path} cannot be read as a notebook: {_reason(error)}") from error
     except (KeyError, TypeError, AttributeError) as error:
         raise CourseError(f"{path} cannot be read as a notebook: its cells are not those of a notebook") from error
+    if len(code) > MOST_CELLS:
+        raise CourseError(f"{path} cannot be read: it has more than {MOST_CELLS:,} code cells")
     return [Cell(f"code cell {n}", source) for n, (source, tags) in enumerate(code, start=1) if NOT_GRADED not in tags]
 
 

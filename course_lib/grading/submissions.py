@@ -1,5 +1,6 @@
 """Finding what was handed in: in a folder, a folder for each student or a file for each student."""
 
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,11 +30,11 @@ def find_submissions(folder: Path, out: Path) -> tuple[list[Found], list[str]]:
         raise CourseError(f"{folder} is no folder: expected one with a folder or a file for each student")
     found, left = [], []
     for entry in sorted(folder.iterdir()):
-        if entry.name.startswith((".", "__")) or entry.resolve() == out.resolve():
+        if entry.name.startswith((".", "__")) or os.path.realpath(entry) == os.path.realpath(out):
             continue
         if entry.is_dir() and not entry.is_symlink():
             found.append(Found(entry.name, tuple(map(str, files_inside(entry)))))
-        elif entry.suffix in KINDS:
+        elif entry.suffix.lower() in KINDS:
             found.append(Found(entry.name, (str(entry),)))
         else:
             left.append(entry.name)
@@ -58,7 +59,7 @@ def files_inside(folder: Path) -> list[Path]:
     return sorted(
         path
         for path in folder.rglob("*")
-        if path.suffix in KINDS
+        if path.suffix.lower() in KINDS
         and not path.is_dir()
         and not any(part.startswith((".", "__")) for part in path.relative_to(folder).parts)
     )

@@ -74,10 +74,15 @@ def test_no_cell_is_a_formula(write, name):
 
 
 def test_cells_come_back_whole_however_they_read(write):
-    name = 'Łukasz "the, comma"; 山田\n太郎\r\x1b\u2028é'
+    name = 'Łukasz "the, comma"; 山田\n太郎\ré'
     assert rows(write(replace(ANN, submission=name, reason=name), formats=["csv"]))[1][:5] == [
         *(name, "3", "6", "graded", name)
     ]
+
+
+def test_no_cell_is_obeyed_by_a_terminal(write):
+    name = "\x1b[2J\u202e"
+    assert rows(write(replace(ANN, submission=name), formats=["csv"]))[1][0] == "�[2J�"
 
 
 def test_a_row_for_programs(write):

@@ -210,7 +210,7 @@ limits = Limits(wall=60, step=60)
 zygote = Zygote("process").wait()
 with Conversation(zygote, limits, time.monotonic() + 60, []) as talk:
     job = {"cells": ["while True: pass"], "functions": [], "forbidden": {}}
-    talk.send(pack(job | {"memory": 1 << 30, "seconds": 60, "step": 60}, {}))
+    talk.send(pack(job | {"memory": 1 << 30, "seconds": 60, "step": 60, "main": True}, {}))
     talk.receive()
     print(zygote._process.pid, talk._child, flush=True)
     talk.receive()
@@ -286,7 +286,7 @@ def test_a_worker_that_has_gone_is_noticed_while_a_question_is_written():
     limits = Limits()
     with Conversation(for_tier(sandbox.PROCESS), limits, time.monotonic() + 5, []) as talk:
         job = {"cells": ["import os; os._exit(0)"], "functions": [], "forbidden": {}}
-        talk.send(frames.pack(job | {"memory": limits.memory, "seconds": 5, "step": 5}, {}))
+        talk.send(frames.pack(job | {"memory": limits.memory, "seconds": 5, "step": 5, "main": True}, {}))
         talk.receive()
         time.sleep(0.2)
         with pytest.raises(Ended, match="exit code 0"):

@@ -32,7 +32,8 @@ class Conversation:
         finally:
             for descriptor in (theirs_in, theirs_out, theirs_printed):
                 os.close(descriptor)
-        os.set_blocking(self._to, False)
+        for descriptor in (self._to, self._from, self._printed):  # the worker may take away what was announced
+            os.set_blocking(descriptor, False)
         self._listening = [self._printed]  # until the other side closes it
         self._amount, self._ended, self.output = 0, False, b""
 
@@ -55,6 +56,8 @@ class Conversation:
             if self._ready([], [self._to]):
                 try:
                     rest = rest[os.write(self._to, rest) :]
+                except BlockingIOError:
+                    continue
                 except BrokenPipeError:
                     raise self._gone() from None
 
@@ -77,10 +80,11 @@ class Conversation:
         received = bytearray()
         while len(received) < length:
             if self._ready([self._from], []):
-                piece = os.read(self._from, length - len(received))
-                if not piece:
-                    raise self._gone()
-                received += piece
+                with suppress(BlockingIOError):
+                    piece = os.read(self._from, length - len(received))
+                    if not piece:
+                        raise self._gone()
+                    received += piece
         return bytes(received)
 
     def _ready(self, reading: list[int], writing: list[int]) -> bool:
@@ -94,7 +98,10 @@ class Conversation:
         return bool(writable) or any(each in readable for each in reading)
 
     def _drain(self) -> None:
-        piece = os.read(self._printed, 1 << 16)
+        try:
+            piece = os.read(self._printed, 1 << 16)
+        except BlockingIOError:
+            return
         if not piece:
             self._listening = []
         self._amount += len(piece)

@@ -12,4 +12,3 @@ class Limits:
     memory: int = 1 << 30  # bytes of address space beyond what Python and torch take
     output: int = 1 << 20  # bytes printed
     reply: int = 1 << 24  # bytes in one reply: far more than the answer to any case
-    file: int = 1 << 25  # bytes of the file that is handed in

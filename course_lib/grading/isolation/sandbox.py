@@ -59,7 +59,8 @@ def command(tier: str, control: int, scratch: Path) -> list[str]:
     mounts |= {path: ["--tmpfs", str(path)] for path in _hidden() if any(path.is_relative_to(each) for each in mounts)}
     return [
         "bwrap",
-        *["--unshare-all", "--die-with-parent", "--new-session", "--clearenv", "--cap-drop", "ALL"],
+        # As process 1 the zygote is the only one, and its memory is not to be read; bubblewrap's own would be.
+        *["--unshare-all", "--as-pid-1", "--die-with-parent", "--new-session", "--clearenv", "--cap-drop", "ALL"],
         *["--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp"],
         # The deeper path later, so that what is inside a hidden folder can be shown again.
         *(word for path in sorted(mounts, key=lambda path: len(path.parts)) for word in mounts[path]),
@@ -71,7 +72,8 @@ def command(tier: str, control: int, scratch: Path) -> list[str]:
 
 def environment(scratch: Path) -> dict[str, str]:
     """Return the environment of a zygote: nothing of the grader's own."""
-    return ENVIRONMENT | {"MPLCONFIGDIR": str(scratch)}
+    # A folder that is there, since torch's optimisers want one when they are imported, and none can be made.
+    return ENVIRONMENT | {"MPLCONFIGDIR": str(scratch), "TORCHINDUCTOR_CACHE_DIR": str(scratch)}
 
 
 def possible(tier: str) -> bool:

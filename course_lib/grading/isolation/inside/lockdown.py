@@ -163,7 +163,7 @@ def filter_system_calls() -> None:
 
 
 # Modules in which torch writes its operators once more, in Python.
-OTHER_EDITIONS = ("torch._refs", "torch._decomp", "torch.masked")
+OTHER_EDITIONS = ("torch._refs", "torch._decomp", "torch.masked", "torch.distributions", "torch._C._te")
 # Every operator with its overloads, such as the one that writes to `out`.
 OVERLOADS: dict[str, list[str]] = {}
 for _name in torch._C._dispatch_get_all_op_names():
