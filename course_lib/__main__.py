@@ -111,7 +111,7 @@ def grade(
     seed: Annotated[int | None, typer.Option(help="Repeat the random cases of an earlier run.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the gradebook that is there.")] = False,
     formats: Annotated[str, typer.Option("--format", help="Any of csv,jsonl,gradescope,junit.")] = "csv,jsonl",
-    wall: Annotated[float | None, typer.Option(help="Seconds for one submission.")] = None,
+    wall: Annotated[float | None, typer.Option(min=1, help="Seconds for one submission.")] = None,
     unsafe: Annotated[bool, typer.Option("--unsafe", help="Grade also where no sandbox works.")] = False,
     scheduler: Annotated[str | None, typer.Option(help="The address of a Dask cluster that runs.")] = None,
 ) -> None:

@@ -91,7 +91,7 @@ def grade(
             typer.echo(f"stopped; {_ways_on(path)}", err=True)
             raise
         except Exception as error:  # a full disk, a pool whose process died, a cluster that went away
-            why = shorten(": ".join(filter(None, [type(error).__name__, str(error)])), 240)
+            why = shorten(_printable(": ".join(filter(None, [type(error).__name__, str(error)]))), 240)
             raise CourseError(f"stopped by {why}; {_ways_on(path)}") from error
         records = gradebook.records()
     _summarise(records)

@@ -624,11 +624,16 @@ def sandboxed(tmp_path_factory):
     return folder, undisturbed
 
 
+def environment(scratch):
+    """Return the environment of a run that is killed, and so cannot clear away its temporary files."""
+    return os.environ | {"PYTHONPATH": str(root()), "TMPDIR": str(scratch)}
+
+
 def test_twenty_kills_at_any_moment_leave_no_trace(sandboxed, tmp_path):
     folder, undisturbed = sandboxed
     out, rows = tmp_path / "grades", []
     command = [sys.executable, "-c", KILLED_MANY_TIMES, str(folder), str(out)]
-    with subprocess.Popen(command, cwd=root(), stdout=subprocess.PIPE, text=True) as killer:
+    with subprocess.Popen(command, env=environment(tmp_path), stdout=subprocess.PIPE, text=True) as killer:
         for status in killer.stdout:
             assert int(status) in (0, signal.SIGKILL)
             rows.append(len(contents(out)["digests"]) if (out / "gradebook.sqlite").exists() else 0)
@@ -654,7 +659,7 @@ def test_ctrl_c_and_a_kill_of_two_processes_leave_none_behind(sandboxed, tmp_pat
     begin = functools.partial(
         subprocess.Popen,
         [sys.executable, str(script), str(folder), str(out)],
-        env=os.environ | {"PYTHONPATH": str(root())},
+        env=environment(tmp_path),
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         start_new_session=True,  # a group of its own, to all of which a terminal would send Ctrl-C
