@@ -177,3 +177,46 @@ def test_the_chapters_that_somebody_answered(tmp_path):
     (tmp_path / "b.py").write_text(RIGHT)
     found, _ = find_submissions(tmp_path, tmp_path / "grades")
     assert chapters_answered(found) == ["02"]
+
+
+# ---------------------------------------------------------------- what a clever student found
+
+
+def test_several_files_share_the_time_of_one_submission(hand_in):
+    """Two loops that nothing interrupts cost no more than one."""
+    loop = "import signal\nsignal.signal(signal.SIGALRM, signal.SIG_IGN)\nwhile True: pass"
+    record = hand_in({"1.py": loop, "2.py": loop, "3.py": loop})
+    assert record.status == STOPPED and record.seconds < 2 * settings().limits.wall
+
+
+def test_among_files_that_earn_nothing_the_sentence_is_about_the_one_that_tries(hand_in):
+    record = hand_in({"00_shapes.py": "def softmax(scores, temperature): pass", "02_mine.py": WRONG})
+    assert not any("not found" in each.problem for each in record.findings)
+
+
+def test_one_number_over_and_over_earns_nothing(hand_in):
+    """Equal weights sum to one, and no picture has influence on another; but nothing was solved."""
+    signature = "query, keys, query_weight, key_weight, score_weight"
+    equal = f"def additive_weights({signature}):\n    return keys[..., 0] * 0 + 1 / keys.shape[1]\n"
+    assert hand_in({"a.py": equal}, "02.2").earned == 0
+
+
+def test_a_notebook_of_unreasonably_many_cells_is_refused(hand_in):
+    cell = '{"cell_type": "code", "source": "", "metadata": {}}'
+    content = f'{{"nbformat": 4, "cells": [{", ".join([cell] * 1001)}]}}'
+    record = hand_in({"a.ipynb": content})
+    assert record.status == UNREADABLE and "more than 1,000 code cells" in record.reason
+
+
+def test_a_link_to_itself_does_not_stop_the_run(tmp_path):
+    (tmp_path / "me.py").symlink_to(tmp_path / "me.py")
+    (tmp_path / "bo.py").write_text(RIGHT)
+    found, _ = find_submissions(tmp_path, tmp_path / "grades")
+    records = [grade_submission(each.name, each.paths, settings()) for each in found]
+    assert [record.status for record in records] == [GRADED, UNREADABLE]
+
+
+def test_an_optimiser_and_a_picture_may_stand_in_the_notebook(hand_in):
+    """Parts of torch and matplotlib want a folder to write to when they are imported, and there is none."""
+    beside = "import torch\nimport matplotlib.pyplot as plt\nplt.plot([1])\ntorch.optim.Adam([torch.zeros(1)])\n"
+    assert hand_in({"a.py": beside + RIGHT}, tier=probe.strongest(unsafe=True)).earned == 6
