@@ -76,7 +76,7 @@ def main() -> None:
                 for cores in (1, 2):
                     measure(folder, Path(place) / f"{tier}_{only[0]}_{cores}", tier, only, cores)
     megabytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(f"peak memory of the parent: {megabytes:.0f} MB, of which torch alone takes about 300")
+    print(f"peak memory of the parent: {megabytes:.0f} MB")
 
 
 def measure(folder: Path, out: Path, tier: str, only: tuple[str, ...], cores: int) -> None:

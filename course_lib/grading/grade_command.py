@@ -193,19 +193,12 @@ def _left_to_do(gradebook: Gradebook, found: list[Found], folder: Path) -> list[
     work, again = [], 0
     for each in found:
         known = digests.get(storable(each.name))
-        if known is None or storable(each.name) in faults or known != _digest(each):
+        if known is None or storable(each.name) in faults or known != digest(each.paths):
             work.append(each)
             again += known is not None
     if digests:
         typer.echo(f"graded before: {len(found) - len(work)}; to be graded: {len(work)}, of these {again} once more")
     return work
-
-
-def _digest(found: Found) -> str | None:
-    try:
-        return digest(found.paths)
-    except OSError:
-        return None
 
 
 # ---------------------------------------------------------------- doing it
