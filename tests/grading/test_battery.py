@@ -47,18 +47,11 @@ HONEST = "honest_answers"
 # What an attack reaches although it should not, by attack and lock, and why that is borne. A test fails when one of
 # these begins to hold. None of them sees, changes or disturbs anything outside its own process.
 OWN_MEMORY = "a process cannot keep its own memory from the code that runs in it; this is more work than the exercise"
-COPIED = "the text of an answer, copied from a file as it might be from a book"
 KNOWN = {
     (attack, tier): reason
     for tier in TIERS
     for attack, reason in {
         "frame_of_its_own_making_about_its_inputs": OWN_MEMORY,
-        "softmax_after_a_walk_through_memory": OWN_MEMORY,
-        "softmax_from_the_shared_library": OWN_MEMORY,
-        "softmax_from_the_shared_library_by_cffi": OWN_MEMORY,
-        "softmax_from_the_decompositions_file": COPIED,
-        "softmax_from_functions_that_live_on": COPIED,
-        "softmax_from_the_references_unblocked": COPIED,
     }.items()
 } | {("sizes_of_files_outside", "landlock"): "Landlock does not govern stat(2): no file is opened and no folder listed"}
 

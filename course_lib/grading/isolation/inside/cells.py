@@ -13,13 +13,34 @@ from typing import Any
 MAGIC = re.compile(r"^([ \t]*)(?:(?:\w+\s*=\s*)?[%!?].*|[\w.]+\?{1,2}[ \t]*)$", re.MULTILINE)
 
 
+# Ways round the dispatcher: to torch's machine code, to its text, to what lives in memory, to code made of text.
+WAYS_ROUND = {
+    "ctypes",
+    "_ctypes",
+    "cffi",
+    "gc",
+    "importlib",
+    "builtins",
+    "exec",
+    "eval",
+    "compile",
+    "open",
+    "__import__",
+}
+WAYS_ROUND |= {"modules", "_refs", "_decomp", "_te", "__globals__", "__subclasses__", "__loader__", "__builtins__"}
+
+
 def run(
-    sources: list[str], names: dict[str, Any], guard: Callable[[], AbstractContextManager] = nullcontext
+    sources: list[str],
+    names: dict[str, Any],
+    guard: Callable[[], AbstractContextManager] = nullcontext,
+    refused: frozenset[str] = frozenset(),
 ) -> list[dict]:
     """Run `sources` one after the other in `names`, each inside its own `guard()`.
 
     Returns one entry for each cell that did not come to its end: its number, whether it was no Python at all
-    (`broken`), the error, and the line. A cell that stops does not keep the next from running.
+    (`broken`), the error, and the line. A cell that stops does not keep the next from running. A cell whose source
+    names something `refused` is not run at all.
     """
     stops = []
     for number, source in enumerate(sources):
@@ -33,6 +54,8 @@ def run(
             continue
         try:
             with guard():
+                if found := sorted(refused & words(programme)):
+                    raise PermissionError(f"{found[0]} is not to be used where an operator of torch is forbidden")
                 exec(programme, names)
         except KeyboardInterrupt:
             raise
@@ -40,6 +63,12 @@ def run(
             lines = [each.lineno for each in traceback.extract_tb(error.__traceback__) if each.filename == filename]
             stops.append({"cell": number, "broken": False, "line": lines[-1] if lines else None} | told(error))
     return stops
+
+
+def words(programme: CodeType) -> set[str]:
+    """Return the names that a compiled programme uses: of variables, attributes and modules, in its functions too."""
+    inner = [words(each) for each in programme.co_consts if isinstance(each, CodeType)]
+    return {part for name in programme.co_names for part in name.split(".")}.union(*inner)
 
 
 def told(error: BaseException) -> dict[str, str]:
