@@ -12,22 +12,11 @@ from typing import Any
 # What Jupyter understands and Python does not: `%magic`, `!command`, `x = !command`, `?help`, `help?`.
 MAGIC = re.compile(r"^([ \t]*)(?:(?:\w+\s*=\s*)?[%!?].*|[\w.]+\?{1,2}[ \t]*)$", re.MULTILINE)
 
-
 # Ways round the dispatcher: to torch's machine code, to its text, to what lives in memory, to code made of text.
-WAYS_ROUND = {
-    "ctypes",
-    "_ctypes",
-    "cffi",
-    "gc",
-    "importlib",
-    "builtins",
-    "exec",
-    "eval",
-    "compile",
-    "open",
-    "__import__",
-}
-WAYS_ROUND |= {"modules", "_refs", "_decomp", "_te", "__globals__", "__subclasses__", "__loader__", "__builtins__"}
+WAYS_ROUND = """
+    ctypes _ctypes cffi gc importlib builtins exec eval compile open modules _refs _decomp _te
+    __import__ __globals__ __subclasses__ __loader__ __builtins__
+"""
 
 
 def run(
