@@ -6,7 +6,7 @@ import torch
 from torch import nn
 
 from course_lib.masks import masked_softmax
-from course_lib.shapes import check_shape
+from course_lib.shapes import check_broadcast, check_shape
 from course_lib.softmax import softmax
 
 
@@ -75,14 +75,19 @@ class DotAttention(nn.Module):
 
 
 def attend(
-    query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, mask: torch.Tensor | None = None, scale: float = 1.0
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    mask: torch.Tensor | None = None,
+    scale: float = 1.0,
+    bias: torch.Tensor | None = None,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Let every query read every key: return the output (..., query, d_value) and the weights (..., query, key).
 
     `query` is (..., query, d_key), `key` (..., key, d_key), `value` (..., key, d_value), with the same axes in front.
-    The scores are `scale` times the dot products. `mask` is boolean, True = may be attended to, and broadcasts to the
-    weights; a query that may attend to nothing gets weights and an output of zeros. Raises ValueError where the shapes
-    do not fit together.
+    The scores are `scale` times the dot products, plus `bias` (..., query, key) if there is one. `mask` is boolean,
+    True = may be attended to, and broadcasts to the weights; a query that may attend to nothing gets weights and an
+    output of zeros. Raises ValueError where the shapes do not fit together.
 
     >>> key, value = torch.eye(3), torch.tensor([[10.0], [20.0], [30.0]])
     >>> output, weights = attend(torch.tensor([[0.0, 1.0, 0.0]]), key, value, scale=100.0)
@@ -91,6 +96,9 @@ def attend(
     """
     check_attend(query, key, value)
     scores = scale * (query @ key.mT)  # (..., query, key)
+    if bias is not None:
+        check_broadcast(bias, "bias", scores.shape)
+        scores = scores + bias  # (..., query, key)
     weights = softmax(scores) if mask is None else masked_softmax(scores, mask)  # (..., query, key)
     return weights @ value, weights
 

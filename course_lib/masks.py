@@ -5,7 +5,7 @@ A mask has the axes (..., query, key), or fewer that broadcast to them; two mask
 
 import torch
 
-from course_lib.shapes import check_shape
+from course_lib.shapes import check_broadcast, check_shape
 from course_lib.softmax import softmax
 
 
@@ -79,6 +79,4 @@ def check_mask(mask: torch.Tensor, shape: torch.Size) -> None:
     """
     if mask.dtype != torch.bool:
         raise TypeError(f"`mask` is of {mask.dtype}, expected torch.bool, True where a query may attend to a key")
-    sizes = zip(reversed(mask.shape), reversed(shape), strict=False)
-    if mask.dim() > len(shape) or any(size not in (1, expected) for size, expected in sizes):
-        raise ValueError(f"`mask` has shape {tuple(mask.shape)}, expected one that broadcasts to {tuple(shape)}")
+    check_broadcast(mask, "mask", shape)

@@ -36,3 +36,16 @@ def check_shape(tensor: torch.Tensor, pattern: str, name: str = "tensor", **know
         expected_axes = ", ".join(f"{axis}={known[axis]}" if axis in known else axis for axis in axes)
         raise ValueError(f"`{name}` has shape {shape}, expected ({expected_axes})")
     return sizes
+
+
+def check_broadcast(tensor: torch.Tensor, name: str, shape: torch.Size) -> None:
+    """Raise ValueError unless `tensor` broadcasts to this `shape`, which therefore stays as it is.
+
+    >>> check_broadcast(torch.zeros(4, 1), "bias", torch.Size([2, 4, 3]))
+    >>> check_broadcast(torch.zeros(5, 1), "bias", torch.Size([2, 4, 3]))
+    Traceback (most recent call last):
+    ValueError: `bias` has shape (5, 1), expected one that broadcasts to (2, 4, 3)
+    """
+    sizes = zip(reversed(tensor.shape), reversed(shape), strict=False)
+    if tensor.dim() > len(shape) or any(size not in (1, expected) for size, expected in sizes):
+        raise ValueError(f"`{name}` has shape {tuple(tensor.shape)}, expected one that broadcasts to {tuple(shape)}")

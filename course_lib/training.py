@@ -13,12 +13,14 @@ def train(
     steps: int,
     learning_rate: float,
     seed: int,
+    warm_up: float = 0.05,
 ) -> list[float]:
     """Train `model` in place for `steps` steps of Adam and return the loss of each step; the model ends in eval mode.
 
     `batch_loss(generator)` draws a batch with the generator, which `seed` starts, and returns its scalar loss. The
-    learning rate climbs over the first twentieth of the steps and then falls linearly to nothing; gradients longer than
-    1 are cut to length 1. Adam is by Kingma and Ba (2015). Raises ValueError as soon as a loss is not finite.
+    learning rate climbs over the first part of the steps, of which `warm_up` is the share (0: it begins at its full
+    height), and then falls linearly to nothing; gradients longer than 1 are cut to length 1. Adam is by Kingma and
+    Ba (2015). Raises ValueError as soon as a loss is not finite, and for a share outside 0 to 1.
 
     >>> line = nn.Linear(1, 1)
     >>> x = torch.linspace(-1, 1, 16).unsqueeze(1)
@@ -26,11 +28,13 @@ def train(
     >>> losses[-1] < 1e-3 < losses[0]
     True
     """
+    if not 0 <= warm_up <= 1:
+        raise ValueError(f"`warm_up` is {warm_up}, expected a share of the steps, from 0 to 1")
     generator = torch.Generator().manual_seed(seed)
     optimiser = torch.optim.Adam(model.parameters(), lr=learning_rate)
-    warm_up = max(1, steps // 20)
+    climb = max(1, int(warm_up * steps))
     schedule = torch.optim.lr_scheduler.LambdaLR(
-        optimiser, lambda step: min((step + 1) / warm_up, (steps - step) / (steps - warm_up + 1))
+        optimiser, lambda step: min((step + 1) / climb, (steps - step) / (steps - climb + 1))
     )
     model.train()
     losses = []

@@ -8,7 +8,7 @@ from course_lib.project import root
 FLOORS = [
     "__init__ project shapes seeding claims",
     "softmax attention fused_attention masks positions",
-    "recurrence convolution multi_head normalisation blocks cache tiling",
+    "recurrence convolution multi_head normalisation blocks torch_conversion cache tiling",
     "models",
     "training decoding data",
     "properties inspection figures explorers",

@@ -250,3 +250,19 @@ def test_entropy_is_that_of_torchs_distribution(n, seed):
     weights = torch.randn(3, n, generator=torch.Generator().manual_seed(seed), dtype=torch.float64).softmax(-1)
     torch.testing.assert_close(entropy(weights), torch.distributions.Categorical(weights).entropy())
     assert entropy(torch.full((n,), 1 / n)).item() == pytest.approx(torch.tensor(n).log().item(), abs=1e-5)
+
+
+@given(leading=leading, query=size, key=size, d_key=size, d_value=size, seed=seeds)
+def test_a_bias_is_added_to_the_scaled_scores(leading, query, key, d_key, d_value, seed):
+    *tensors, mask = draw(seed, leading, query, key, d_key, d_value)
+    mask = mask | (torch.arange(key) == 0)  # torch adds the two, and has no row without keys then
+    bias = torch.randn(query, key, dtype=torch.float64)
+    output, weights = attend(*tensors, mask, scale=d_key**-0.5, bias=bias)
+    expected = functional.scaled_dot_product_attention(*tensors, attn_mask=bias.masked_fill(~mask, -torch.inf))
+    torch.testing.assert_close(output, expected)
+    assert (weights.masked_select(~mask) == 0).all()
+
+
+def test_a_bias_that_would_widen_the_scores_is_refused():
+    with pytest.raises(ValueError, match=r"`bias` has shape \(2, 3, 3\), expected one that broadcasts to \(3, 3\)"):
+        attend(*torch.zeros(3, 3, 4), bias=torch.zeros(2, 3, 3))

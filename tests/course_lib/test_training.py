@@ -56,3 +56,27 @@ def test_the_bar_is_drawn_when_it_is_due_and_not_at_each_step(monkeypatch, capsy
     line = nn.Linear(1, 1)
     train(line, lambda generator: line(torch.ones(1)).square().sum(), steps=50, learning_rate=0.1, seed=0)
     assert 1 <= capsys.readouterr().err.count("\r") <= 5
+
+
+def rates(steps, **arguments):
+    """Return the learning rates of each step: Adam under a constant gradient moves by exactly its rate."""
+    model, places = nn.Linear(1, 1, bias=False).double(), []
+
+    def batch_loss(generator):
+        places.append(model.weight.item())
+        return model.weight.sum()
+
+    train(model, batch_loss, steps, learning_rate=0.1, seed=0, **arguments)
+    return [before - after for before, after in zip(places, [*places[1:], model.weight.item()], strict=True)]
+
+
+def test_the_rate_climbs_as_long_as_it_is_told_and_then_falls():
+    assert rates(4, warm_up=0.0) == pytest.approx([0.1, 0.075, 0.05, 0.025], rel=1e-6)
+    assert rates(4, warm_up=0.5) == pytest.approx([0.05, 0.1, 2 / 3 * 0.1, 1 / 3 * 0.1], rel=1e-6)
+    assert rates(40)[:3] == pytest.approx([0.05, 0.1, 38 / 39 * 0.1], rel=1e-6)  # a twentieth: two steps
+
+
+@pytest.mark.parametrize("share", [-0.1, 1.1, float("nan")])
+def test_a_share_outside_0_to_1_is_refused(share):
+    with pytest.raises(ValueError, match="`warm_up` is"):
+        rates(2, warm_up=share)

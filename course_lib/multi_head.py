@@ -1,0 +1,104 @@
+"""Many heads: attention several times at once, each head with a share of the width and reasons of its own."""
+
+from collections.abc import Callable
+
+import torch
+from einops import rearrange
+from torch import nn
+
+from course_lib.attention import scaled_dot_product_attention
+from course_lib.shapes import check_shape
+
+
+def split_heads(vectors: torch.Tensor, heads: int) -> torch.Tensor:
+    """Give each head its share of the width: (..., time, heads * d_head) becomes (..., heads, time, d_head).
+
+    The first head gets the first d_head entries of every vector. Raises ValueError where the width does not divide.
+
+    >>> split_heads(torch.tensor([[1, 2, 3, 4], [5, 6, 7, 8]]), heads=2)
+    tensor([[[1, 2],
+             [5, 6]],
+    <BLANKLINE>
+            [[3, 4],
+             [7, 8]]])
+    """
+    width = check_shape(vectors, "... time width", "vectors")["width"]
+    if heads < 1 or width % heads:
+        raise ValueError(f"`heads` is {heads}, expected a number that divides the width {width} of `vectors`")
+    return rearrange(vectors, "... time (heads d_head) -> ... heads time d_head", heads=heads)
+
+
+def merge_heads(vectors: torch.Tensor) -> torch.Tensor:
+    """Put side by side what the heads found: (..., heads, time, d_head) becomes (..., time, heads * d_head).
+
+    >>> merge_heads(split_heads(torch.tensor([[1, 2, 3, 4], [5, 6, 7, 8]]), heads=2))
+    tensor([[1, 2, 3, 4],
+            [5, 6, 7, 8]])
+    """
+    check_shape(vectors, "... heads time d_head", "vectors")
+    return rearrange(vectors, "... heads time d_head -> ... time (heads d_head)")
+
+
+class MultiHeadAttention(nn.Module):
+    """Attention with several heads: each looks in its own place, and a last linear map adds up what they found.
+
+    Narrow heads (the default) share the width: d_head = d_model / heads, and their number costs nothing. Wide ones have
+    any other `d_head`. `d_memory` is the width of what is read where that is not the inputs and has another one.
+    `attend` is what every head does with queries, keys and values (batch, heads, time, d_head); another one may know
+    about positions. After Vaswani et al. (2017). Raises ValueError where d_model does not divide by the heads.
+
+    >>> attention = MultiHeadAttention(d_model=8, heads=2)
+    >>> output, weights = attention(torch.zeros(3, 5, 8))
+    >>> output.shape, weights.shape
+    (torch.Size([3, 5, 8]), torch.Size([3, 2, 5, 5]))
+    """
+
+    def __init__(
+        self,
+        d_model: int,
+        heads: int,
+        d_head: int | None = None,
+        d_memory: int | None = None,
+        attend: Callable = scaled_dot_product_attention,
+    ):
+        super().__init__()
+        if heads < 1 or d_head is None and d_model % heads:
+            raise ValueError(f"`heads` is {heads}, expected a number that divides `d_model` = {d_model}")
+        d_head = d_model // heads if d_head is None else d_head
+        d_memory = d_model if d_memory is None else d_memory
+        self.heads, self.d_head = heads, d_head
+        self.to_query = nn.Linear(d_model, heads * d_head)
+        self.to_key = nn.Linear(d_memory, heads * d_head)
+        self.to_value = nn.Linear(d_memory, heads * d_head)
+        self.to_output = nn.Linear(heads * d_head, d_model)
+        self.attend = attend
+
+    def forward(
+        self, inputs: torch.Tensor, memory: torch.Tensor | None = None, mask: torch.Tensor | None = None
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Let inputs (batch, query, d_model) read memory (batch, key, d_memory): by default, themselves.
+
+        Returns the output (batch, query, d_model) and the weights (batch, heads, query, key). `mask` broadcasts to
+        (batch, query, key) and holds for all heads alike.
+        """
+        key, value = self.remember(inputs if memory is None else memory)
+        return self.read(inputs, key, value, mask)
+
+    def remember(self, memory: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return what queries need of memory (batch, key, d_memory): key and value, each (batch, heads, key, d_head).
+
+        They do not depend on who reads, so they may be kept and read again.
+        """
+        check_shape(memory, "batch key d_memory", "memory", d_memory=self.to_key.in_features)
+        return split_heads(self.to_key(memory), self.heads), split_heads(self.to_value(memory), self.heads)
+
+    def read(
+        self, inputs: torch.Tensor, key: torch.Tensor, value: torch.Tensor, mask: torch.Tensor | None = None
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Let inputs (batch, query, d_model) read keys and values from `remember`; returns what `forward` does."""
+        check_shape(inputs, "batch query d_model", "inputs", d_model=self.to_query.in_features)
+        query = split_heads(self.to_query(inputs), self.heads)  # (batch, heads, query, d_head)
+        if mask is not None and mask.dim() > 2:
+            mask = mask.unsqueeze(-3)  # (batch, 1, query, key): one mask for all heads
+        found, weights = self.attend(query, key, value, mask)  # (batch, heads, query, d_head)
+        return self.to_output(merge_heads(found)), weights

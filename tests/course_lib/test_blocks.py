@@ -1,0 +1,163 @@
+"""The block and its parts: held to torch, to their formulas, and to what each may mix."""
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import nn
+
+from course_lib.blocks import FeedForward, TransformerBlock
+from course_lib.masks import causal_mask
+from course_lib.normalisation import LayerNorm
+from course_lib.properties import causal_leak, jacobian_blocks, permutation_error
+
+size = st.integers(1, 5)
+
+
+@given(leading=st.lists(size, max_size=3), d_model=st.integers(2, 8), seed=st.integers(0, 2**16))
+def test_layer_norm_equals_torch_in_value_and_gradient(leading, d_model, seed):
+    torch.manual_seed(seed)
+    ours, theirs = LayerNorm(d_model).double(), nn.LayerNorm(d_model).double()
+    with torch.no_grad():
+        for mine, due in ((ours.gain, theirs.weight), (ours.bias, theirs.bias)):
+            due.copy_(torch.randn(d_model))
+            mine.copy_(due)
+    inputs = torch.randn(*leading, d_model, dtype=torch.float64, requires_grad=True)
+    outputs = ours(inputs), theirs(inputs)
+    torch.testing.assert_close(*outputs)
+    cotangent = torch.randn_like(inputs)
+    mine = torch.autograd.grad(outputs[0], [inputs, ours.gain, ours.bias], cotangent)
+    due = torch.autograd.grad(outputs[1], [inputs, theirs.weight, theirs.bias], cotangent)
+    torch.testing.assert_close(mine, due)
+
+
+def test_layer_norm_of_equal_entries_is_the_bias():
+    norm = LayerNorm(3)
+    inputs = torch.full((2, 3), 7.0, requires_grad=True)
+    output = norm(inputs)
+    assert torch.equal(output, torch.zeros(2, 3))
+    output.square().sum().backward()
+    assert inputs.grad.isfinite().all()
+
+
+def test_feed_forward_is_two_linear_maps_with_a_kink_between():
+    layer, inputs = FeedForward(3, 5), torch.randn(2, 4, 3)
+    hidden = (inputs @ layer.widen.weight.mT + layer.widen.bias).clamp(min=0)
+    torch.testing.assert_close(layer(inputs), hidden @ layer.narrow.weight.mT + layer.narrow.bias)
+
+
+def block_by_hand(block, inputs, mask):
+    """The two orders as formulas, written out."""
+    attend = lambda x: block.attention(x, mask=mask)[0]  # noqa: E731
+    if block.norm == "pre":
+        middle = inputs + attend(block.attention_norm(inputs))
+        return middle + block.feed_forward(block.feed_forward_norm(middle))
+    middle = block.attention_norm(inputs + attend(inputs))
+    return block.feed_forward_norm(middle + block.feed_forward(middle))
+
+
+def start_anywhere(module):
+    """Draw gains and biases too: as they begin, 1 and 0, one could stand in for another."""
+    for parameter in module.parameters():
+        nn.init.normal_(parameter, mean=0.3, std=0.5)
+    return module
+
+
+@pytest.mark.parametrize("norm", ["pre", "post"])
+def test_both_orders_are_their_formula(norm):
+    block, inputs = start_anywhere(TransformerBlock(6, 2, 10, norm=norm)), torch.randn(3, 4, 6)
+    for mask in (None, causal_mask(4)):
+        torch.testing.assert_close(block(inputs, mask=mask), block_by_hand(block, inputs, mask))
+
+
+def test_the_orders_differ_under_the_same_parameters():
+    pre, post = (start_anywhere(TransformerBlock(6, 2, 10, norm=norm)) for norm in ("pre", "post"))
+    post.load_state_dict(pre.state_dict())
+    inputs = torch.randn(3, 4, 6)
+    assert (pre(inputs) - post(inputs)).abs().max() > 0.1
+
+
+def test_without_normalisation_and_without_residual():
+    inputs = torch.randn(3, 4, 6)
+    plain = TransformerBlock(6, 2, 10, norm=None)
+    middle = inputs + plain.attention(inputs)[0]
+    torch.testing.assert_close(plain(inputs), middle + plain.feed_forward(middle))
+    assert not [name for name, _ in plain.named_parameters() if "norm" in name]
+    for norm in ("pre", "post"):
+        bare = start_anywhere(TransformerBlock(6, 2, 10, norm=norm, residual=False))
+        for parameter in (bare.attention.to_output, bare.feed_forward.narrow):
+            nn.init.zeros_(parameter.weight)
+            nn.init.zeros_(parameter.bias)
+        assert bare(inputs).std(dim=(0, 1)).max() == 0  # nothing of the inputs comes through
+        with_road = TransformerBlock(6, 2, 10, norm=norm)
+        with_road.load_state_dict(bare.state_dict())
+        assert with_road(inputs).std(dim=(0, 1)).min() > 0.1
+
+
+def test_only_attention_mixes_positions():
+    inputs = torch.randn(5, 6)
+    block = start_anywhere(TransformerBlock(6, 2, 10))
+    elsewhere = ~torch.eye(5, dtype=torch.bool)
+    for alone in (block.feed_forward, block.attention_norm, lambda x: x + block.feed_forward(x)):
+        blocks = jacobian_blocks(alone, inputs)
+        assert (blocks[elsewhere] == 0).all() and (blocks.diagonal() > 0).all()
+    for mixes in (lambda x: block.attention(x[None])[0][0], lambda x: block(x[None])[0]):
+        assert (jacobian_blocks(mixes, inputs)[elsewhere] > 0).all()
+
+
+def test_is_equivariant_and_causal_under_a_mask():
+    for norm in ("pre", "post"):
+        block = start_anywhere(TransformerBlock(6, 2, 10, norm=norm)).double()
+        inputs = torch.randn(2, 5, 6, dtype=torch.float64)
+        assert permutation_error(block, inputs, torch.randperm(5)) < 1e-11
+        assert causal_leak(lambda x, block=block: block(x, mask=causal_mask(5)), inputs) == 0
+
+
+@given(width=st.integers(1, 4).map(lambda each: 2 * each), d_hidden=st.integers(1, 9), d_memory=st.integers(1, 6))
+def test_parameters_are_as_many_as_the_formula_says(width, d_hidden, d_memory):
+    def count(**arguments):
+        return sum(each.numel() for each in TransformerBlock(width, 2, d_hidden, **arguments).parameters())
+
+    attention = 4 * width * (width + 1)
+    network = d_hidden * (width + 1) + width * (d_hidden + 1)
+    assert count() == attention + network + 2 * 2 * width
+    assert count(norm=None) == attention + network
+    reading = 2 * width * (width + 1) + 2 * width * (d_memory + 1) + 2 * width
+    assert count(d_memory=d_memory) == count() + reading
+    four_times = sum(each.numel() for each in TransformerBlock(width, 2, 4 * width).parameters())
+    assert four_times == 12 * width**2 + 13 * width
+
+
+def test_gradients_are_right():
+    for norm in ("pre", "post"):
+        block = start_anywhere(TransformerBlock(4, 2, 6, norm=norm, d_memory=3)).double()
+        inputs, memory = (torch.randn(2, *shape, dtype=torch.float64, requires_grad=True) for shape in ((3, 4), (5, 3)))
+        assert torch.autograd.gradcheck(block, (inputs, memory))
+
+
+def test_a_block_that_reads_a_memory_hides_its_padding():
+    block = start_anywhere(TransformerBlock(6, 2, 10, d_memory=5))
+    inputs, memory = torch.randn(2, 4, 6), torch.randn(2, 3, 5)
+    seen = torch.tensor([True, True, False])
+    output = block(inputs, memory, causal_mask(4), memory_mask=seen)
+    other = memory.clone()
+    other[:, 2] = 9.0
+    assert torch.equal(block(inputs, other, causal_mask(4), memory_mask=seen), output)
+    assert not torch.equal(block(inputs, other, causal_mask(4)), output)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "sentence"),
+    [
+        (lambda: TransformerBlock(8, 2, 16, norm="Pre"), '`norm` is \'Pre\', expected "pre", "post" or None'),
+        (lambda: TransformerBlock(8, 3, 16), "`heads` is 3, expected a number that divides `d_model` = 8"),
+        (lambda: TransformerBlock(8, 2, 16)(torch.zeros(1, 2, 8), torch.zeros(1, 2, 8)), "`memory` belongs to a block"),
+        (lambda: TransformerBlock(8, 2, 16, d_memory=8)(torch.zeros(1, 2, 8)), "`memory` belongs to a block"),
+        (lambda: FeedForward(8, 16)(torch.zeros(2, 6)), "`inputs` has shape (2, 6), expected (..., d_model=8)"),
+        (lambda: LayerNorm(8)(torch.zeros(2, 6)), "`inputs` has shape (2, 6), expected (..., d_model=8)"),
+    ],
+)
+def test_wrong_arguments_are_named(wrong, sentence):
+    with pytest.raises(ValueError) as error:
+        wrong()
+    assert sentence in str(error.value)

@@ -1,0 +1,138 @@
+"""Multi-head attention: held to one head at a time, and to the properties that heads must keep."""
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from course_lib.attention import scaled_dot_product_attention
+from course_lib.masks import causal_mask, padding_mask
+from course_lib.multi_head import MultiHeadAttention, merge_heads, split_heads
+from course_lib.properties import causal_leak, permutation_error, row_sum_error
+
+size = st.integers(1, 4)
+seeds = st.integers(0, 2**16)
+
+
+def one_head_at_a_time(attention, inputs, memory, mask):
+    """Each head by its own rows of the projections; what each adds to the output, by its own columns of the last."""
+    output, weights = attention.to_output.bias, []
+    for head in range(attention.heads):
+        rows = slice(head * attention.d_head, (head + 1) * attention.d_head)
+        query, key, value = (
+            vectors @ projection.weight[rows].mT + projection.bias[rows]
+            for vectors, projection in (
+                (inputs, attention.to_query),
+                (memory, attention.to_key),
+                (memory, attention.to_value),
+            )
+        )
+        found, looked = scaled_dot_product_attention(query, key, value, mask)
+        output = output + found @ attention.to_output.weight[:, rows].mT
+        weights.append(looked)
+    return output, torch.stack(weights, dim=1)
+
+
+@given(batch=size, query=size, key=size, heads=size, d_head=size, d_memory=size, wide=st.booleans(), seed=seeds)
+def test_is_the_sum_of_its_heads(batch, query, key, heads, d_head, d_memory, wide, seed):
+    torch.manual_seed(seed)
+    d_model = heads * d_head
+    attention = MultiHeadAttention(d_model, heads, d_head=d_model if wide else None, d_memory=d_memory).double()
+    inputs = torch.randn(batch, query, d_model, dtype=torch.float64)
+    memory = torch.randn(batch, key, d_memory, dtype=torch.float64)
+    mask = torch.rand(batch, query, key) < 0.7
+    output, weights = attention(inputs, memory, mask)
+    torch.testing.assert_close((output, weights), one_head_at_a_time(attention, inputs, memory, mask))
+    assert weights.shape == (batch, heads, query, key)
+
+
+@given(leading=st.lists(size, max_size=2), time=size, heads=size, d_head=size)
+def test_merging_undoes_splitting(leading, time, heads, d_head):
+    vectors = torch.randn(*leading, time, heads * d_head)
+    parts = split_heads(vectors, heads)
+    assert parts.shape == (*leading, heads, time, d_head)
+    for head, part in enumerate(parts.unbind(dim=-3)):
+        assert torch.equal(part, vectors[..., head * d_head : (head + 1) * d_head])
+    assert torch.equal(merge_heads(parts), vectors)
+
+
+def test_what_is_remembered_can_be_read_later_and_piece_by_piece():
+    attention, inputs = MultiHeadAttention(8, heads=2), torch.randn(3, 5, 8)
+    whole, _ = attention(inputs, mask=causal_mask(5))
+    pieces = [attention.remember(inputs[:, [time]]) for time in range(5)]
+    for time in range(5):
+        key, value = (torch.cat(parts[: time + 1], dim=2) for parts in zip(*pieces, strict=True))
+        output, _ = attention.read(inputs[:, [time]], key, value)
+        torch.testing.assert_close(output, whole[:, [time]])
+
+
+def test_masks_hold_for_all_heads_and_each_sequence_has_its_own():
+    attention, inputs = MultiHeadAttention(8, heads=3, d_head=5), torch.randn(3, 4, 8)  # as many sequences as heads
+    lengths = torch.tensor([4, 1, 2])
+    _, weights = attention(inputs, mask=causal_mask(4) & padding_mask(lengths, time=4))
+    assert row_sum_error(weights) < 1e-6
+    for sequence, length in zip(weights, lengths, strict=True):
+        assert (sequence[..., length:] == 0).all() and (sequence.triu(1) == 0).all()
+        assert (sequence[:, -1, :length] > 0).all()
+
+
+def test_is_equivariant_without_a_mask_and_causal_with_one():
+    attention, inputs = MultiHeadAttention(8, heads=2).double(), torch.randn(3, 6, 8, dtype=torch.float64)
+    assert permutation_error(lambda x: attention(x)[0], inputs, torch.randperm(6)) < 1e-12
+    assert causal_leak(lambda x: attention(x, mask=causal_mask(6))[0], inputs) == 0
+    assert causal_leak(lambda x: attention(x)[0], inputs) > 0.01
+
+
+def test_narrow_heads_cost_nothing_and_wide_ones_what_the_formula_says():
+    def parameters(**arguments):
+        return sum(each.numel() for each in MultiHeadAttention(12, **arguments).parameters())
+
+    assert {parameters(heads=heads) for heads in (1, 2, 3, 12)} == {4 * 12 * (12 + 1)}
+    assert parameters(heads=3, d_head=12) == 3 * (3 * 12) * (12 + 1) + 12 * (3 * 12 + 1)
+    assert parameters(heads=3, d_memory=5) == 12 * 13 + 2 * 12 * (5 + 1) + 12 * 13
+
+
+def test_every_head_reads_with_the_function_that_was_given():
+    seen = []
+
+    def attend(query, key, value, mask):
+        seen.append((query.shape, key.shape, value.shape, mask.shape))
+        return value.mean(dim=-2, keepdim=True).expand(query.shape), None
+
+    output, weights = MultiHeadAttention(8, heads=2, attend=attend)(
+        torch.zeros(3, 5, 8), mask=padding_mask(torch.tensor([1, 2, 3]), time=5)
+    )
+    assert seen == [((3, 2, 5, 4),) * 3 + ((3, 1, 1, 5),)]
+    assert output.shape == (3, 5, 8) and weights is None
+
+
+def test_gradients_are_right():
+    attention = MultiHeadAttention(6, heads=3, d_memory=4).double()
+    inputs, memory = (torch.randn(2, *shape, dtype=torch.float64, requires_grad=True) for shape in ((3, 6), (5, 4)))
+    assert torch.autograd.gradcheck(lambda x, y: attention(x, y), (inputs, memory))
+
+
+def test_it_can_be_compiled_and_mapped():
+    attention, inputs = MultiHeadAttention(8, heads=2), torch.randn(3, 5, 8)
+    expected = attention(inputs)
+    torch.testing.assert_close(torch.compile(attention, backend="eager", fullgraph=True)(inputs), expected)
+    stacked = torch.func.vmap(attention)(torch.stack([inputs, inputs]))
+    torch.testing.assert_close(stacked[0][1], expected[0])
+
+
+@pytest.mark.parametrize(
+    ("wrong", "sentence"),
+    [
+        (lambda: MultiHeadAttention(8, heads=3), "`heads` is 3, expected a number that divides `d_model` = 8"),
+        (lambda: MultiHeadAttention(8, heads=0), "`heads` is 0, expected a number that divides `d_model` = 8"),
+        (lambda: split_heads(torch.zeros(2, 8), 3), "`heads` is 3, expected a number that divides the width 8"),
+        (lambda: merge_heads(torch.zeros(2, 8)), "expected (..., heads, time, d_head)"),
+        (lambda: MultiHeadAttention(8, 2)(torch.zeros(5, 8)), "expected (batch, key, d_memory=8)"),
+        (lambda: MultiHeadAttention(8, 2, d_memory=6)(torch.zeros(1, 5, 8)), "`memory` has shape (1, 5, 8)"),
+        (lambda: MultiHeadAttention(8, 2)(torch.zeros(1, 5, 6), torch.zeros(1, 5, 8)), "`inputs` has shape (1, 5, 6)"),
+    ],
+)
+def test_wrong_arguments_are_named(wrong, sentence):
+    with pytest.raises(ValueError) as error:
+        wrong()
+    assert sentence in str(error.value)

@@ -1,0 +1,174 @@
+"""Positions: the codes against their formulas, and what is claimed of them."""
+
+from math import cos, sin
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from course_lib.attention import scaled_dot_product_attention
+from course_lib.masks import causal_mask
+from course_lib.multi_head import MultiHeadAttention
+from course_lib.positions import (
+    DistanceBiasedAttention,
+    LearnedPositions,
+    angles,
+    distance_bias,
+    rotary_attention,
+    rotate_by_position,
+    shift_matrix,
+    sinusoidal_positions,
+)
+from course_lib.properties import permutation_error
+
+even = st.integers(1, 8).map(lambda half: 2 * half)
+offsets = st.integers(-50, 50)
+
+
+@given(time=st.integers(1, 30), d_model=even)
+def test_sinusoids_are_their_formula(time, d_model):
+    codes = sinusoidal_positions(time, d_model, dtype=torch.float64)
+    for t in range(time):
+        for pair in range(d_model // 2):
+            angle = t / 10000 ** (2 * pair / d_model)
+            assert codes[t, 2 * pair].item() == pytest.approx(sin(angle), abs=1e-12)
+            assert codes[t, 2 * pair + 1].item() == pytest.approx(cos(angle), abs=1e-12)
+
+
+def test_far_positions_are_exact_in_float32():
+    far = 1_000_000
+    code = angles(torch.tensor([far]), 4)[0]
+    assert code.tolist() == pytest.approx([far, far / 100], rel=1e-15)
+    rotated = rotate_by_position(torch.tensor([[1.0, 0.0]]), start=far)[0]
+    assert rotated.tolist() == pytest.approx([cos(far), sin(far)], abs=1e-6)
+
+
+@given(d_model=even, first=offsets, second=offsets)
+def test_shifts_add_up_and_turn_back(d_model, first, second):
+    one, two, both = (shift_matrix(by, d_model, dtype=torch.float64) for by in (first, second, first + second))
+    torch.testing.assert_close(one @ two, both)
+    torch.testing.assert_close(one @ one.mT, torch.eye(d_model, dtype=torch.float64))
+    torch.testing.assert_close(one.mT, shift_matrix(-first, d_model, dtype=torch.float64))
+
+
+@given(d_model=even, start=st.integers(0, 40), offset=st.integers(0, 40))
+def test_one_matrix_shifts_every_position(d_model, start, offset):
+    codes = sinusoidal_positions(start + offset + 1, d_model, dtype=torch.float64)
+    moved = shift_matrix(offset, d_model, dtype=torch.float64) @ codes[start]
+    torch.testing.assert_close(moved, codes[start + offset])
+
+
+@given(leading=st.lists(st.integers(1, 3), max_size=2), time=st.integers(1, 6), width=even, start=st.integers(0, 20))
+def test_rotation_is_the_shift_matrix_of_each_position(leading, time, width, start):
+    vectors = torch.randn(*leading, time, width, dtype=torch.float64)
+    rotated = rotate_by_position(vectors, start)
+    for t in range(time):
+        # shift_matrix turns (sine, cosine) backwards as a pair of coordinates: its transpose turns (x, y) forwards.
+        matrix = shift_matrix(start + t, width, dtype=torch.float64).mT
+        torch.testing.assert_close(rotated[..., t, :], vectors[..., t, :] @ matrix.mT)
+    torch.testing.assert_close(rotated.norm(dim=-1), vectors.norm(dim=-1))
+
+
+@given(width=even, start=st.integers(0, 1000), seed=st.integers(0, 2**16))
+def test_rotary_scores_depend_on_the_offset_alone(width, start, seed):
+    generator = torch.Generator().manual_seed(seed)
+    query, key = (torch.randn(5, width, dtype=torch.float64, generator=generator) for _ in range(2))
+    here = rotate_by_position(query) @ rotate_by_position(key).mT
+    there = rotate_by_position(query, start) @ rotate_by_position(key, start).mT
+    torch.testing.assert_close(here, there, atol=1e-9, rtol=0)
+
+
+def test_rotary_scores_do_depend_on_the_offset():
+    vectors = torch.ones(6, 8)
+    scores = rotate_by_position(vectors) @ rotate_by_position(vectors).mT
+    assert scores[0].unique().numel() == 6
+
+
+def test_rotary_queries_are_the_last_positions():
+    query, key, value = torch.randn(3, 2, 6, 4).unbind()
+    whole, _ = rotary_attention(query, key, value, causal_mask(6))
+    last, weights = rotary_attention(query[:, -2:], key, value, causal_mask(2, 6))
+    torch.testing.assert_close(last, whole[:, -2:])
+    assert weights.shape == (2, 2, 6)
+
+
+def test_values_are_not_rotated():
+    same, value = torch.zeros(1, 4, 2), torch.randn(1, 4, 3)  # equal scores: the mean of the values as they are
+    output, _ = rotary_attention(same, same, value)
+    torch.testing.assert_close(output, value.mean(dim=1, keepdim=True).expand(1, 4, 3))
+
+
+@given(heads=st.integers(1, 3), reach=st.integers(0, 4), query=st.integers(1, 9), more=st.integers(0, 5))
+def test_distance_bias_is_a_look_up_by_clipped_offset(heads, reach, query, more):
+    table = torch.randn(heads, 2 * reach + 1)
+    bias = distance_bias(table, query, query + more)
+    assert bias.shape == (heads, query, query + more)
+    for i in range(query):
+        for j in range(query + more):
+            offset = max(-reach, min(reach, j - (i + more)))
+            assert torch.equal(bias[:, i, j], table[:, offset + reach])
+
+
+def test_a_table_of_zeros_changes_nothing_and_a_large_entry_draws_the_eye():
+    vectors = torch.randn(3, 2, 2, 5, 4).unbind()  # query, key, value (batch, heads, time, d_head)
+    attention = DistanceBiasedAttention(heads=2, reach=2)
+    torch.testing.assert_close(attention(*vectors), scaled_dot_product_attention(*vectors))
+    with torch.no_grad():
+        attention.table[0, 1] = 100.0  # the first head: the key one before
+    _, weights = attention(*vectors)
+    torch.testing.assert_close(weights[:, 0, 1:, :-1], torch.eye(4).expand(2, 4, 4))
+    assert attention(*vectors, causal_mask(5))[1].triu(1).abs().max() == 0
+
+
+@pytest.mark.parametrize("attend", [rotary_attention, DistanceBiasedAttention(heads=2, reach=3)])
+def test_order_reaches_attention_through_its_scores(attend):
+    if isinstance(attend, DistanceBiasedAttention):
+        torch.nn.init.normal_(attend.table)
+    attention, inputs = MultiHeadAttention(8, heads=2, attend=attend), 3 * torch.randn(2, 6, 8)
+    order = torch.tensor([5, 0, 3, 1, 2, 4])
+    assert permutation_error(lambda x: attention(x)[0], inputs, order) > 0.01
+    # Shifting the whole sequence changes nothing: what is asked is how far, not where.
+    longer = torch.cat([torch.randn(2, 3, 8), inputs], dim=1)
+    hidden = torch.arange(9) >= 3
+    torch.testing.assert_close(attention(longer, mask=hidden.expand(9, 9))[0][:, 3:], attention(inputs)[0])
+
+
+def test_learned_positions_are_rows_of_a_table_that_learn():
+    positions, inputs = LearnedPositions(longest=7, d_model=4), torch.randn(2, 5, 4)
+    output = positions(inputs)
+    torch.testing.assert_close(output - inputs, positions.table[:5].expand(2, 5, 4))
+    output.sum().backward()
+    assert torch.equal(positions.table.grad[:, 0], torch.tensor([2.0] * 5 + [0.0] * 2))
+
+
+def test_gradients_are_right():
+    query, key, value = (torch.randn(2, 3, 4, 2, dtype=torch.float64, requires_grad=True) for _ in range(3))
+    assert torch.autograd.gradcheck(rotary_attention, (query, key, value))
+    attention = DistanceBiasedAttention(heads=3, reach=1).double()
+    assert torch.autograd.gradcheck(lambda table: distance_bias(table, 3, 5), attention.table)
+    assert torch.autograd.gradcheck(attention, (query, key, value))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "sentence"),
+    [
+        (lambda: sinusoidal_positions(3, 5), "the width is 5, expected an even number"),
+        (lambda: shift_matrix(3, 5), "the width is 5, expected an even number"),
+        (lambda: rotate_by_position(torch.zeros(3, 5)), "the width is 5, expected an even number"),
+        (lambda: rotate_by_position(torch.zeros(3)), "expected (..., time, width)"),
+        (lambda: LearnedPositions(4, 2)(torch.zeros(1, 5, 2)), "`inputs` has 5 positions, expected at most 4"),
+        (lambda: LearnedPositions(4, 2)(torch.zeros(1, 3, 3)), "expected (..., time, d_model=2)"),
+        (lambda: distance_bias(torch.zeros(2, 4), 3, 3), "`table` has 4 columns"),
+        (lambda: distance_bias(torch.zeros(2, 5), 4, 3), "`query` is 4 and `key` 3"),
+        (lambda: rotary_attention(*torch.zeros(2, 1, 4, 2), torch.zeros(1, 4, 2)[:, :3]), "`value` has shape"),
+        (
+            lambda: rotary_attention(torch.zeros(4, 2), torch.zeros(3, 2), torch.zeros(3, 2)),
+            "there are 4 queries and 3 keys",
+        ),
+    ],
+)
+def test_wrong_arguments_are_named(wrong, sentence):
+    with pytest.raises(ValueError) as error:
+        wrong()
+    assert sentence in str(error.value)
