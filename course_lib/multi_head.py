@@ -42,10 +42,11 @@ def merge_heads(vectors: torch.Tensor) -> torch.Tensor:
 class MultiHeadAttention(nn.Module):
     """Attention with several heads: each looks in its own place, and a last linear map adds up what they found.
 
-    Narrow heads (the default) share the width: d_head = d_model / heads, and their number costs nothing. Wide ones have
-    any other `d_head`. `d_memory` is the width of what is read where that is not the inputs and has another one.
-    `attend` is what every head does with queries, keys and values (batch, heads, time, d_head); another one may know
-    about positions. After Vaswani et al. (2017). Raises ValueError where d_model does not divide by the heads.
+    Narrow heads (the default) share the width, d_head = d_model / heads, and their number changes neither parameters
+    nor matrix products; wide ones have any other `d_head`. `d_memory` is the width of what is read where that is not
+    the inputs and has another one. `attend` is what every head does with queries, keys and values (batch, heads, time,
+    d_head); another one may know about positions. After Vaswani et al. (2017). Raises ValueError where d_model does not
+    divide by the heads.
 
     >>> attention = MultiHeadAttention(d_model=8, heads=2)
     >>> output, weights = attention(torch.zeros(3, 5, 8))

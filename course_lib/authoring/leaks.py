@@ -19,6 +19,7 @@ TRIVIAL = re.compile(
     | (from|import) [ ] .*
     | (return [ ] | \w+ [ ]=[ ])? [\w.]+ \(?  # a bare name; the opening line of a longer expression
     | [\w, ()]+ [ ]=[ ] [\w.]+ \.shape  # sizes
+    | super\(\)\.__init__\(\)            # every module begins with it
     | .{0,7}                             # closing brackets and the like
     """,
     re.VERBOSE,

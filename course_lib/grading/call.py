@@ -4,6 +4,7 @@ A judge holds a `Call` and never the function. What answers is exchangeable: her
 (`in_process`), in a grader a worker at the other end of a pipe (`grading.isolated`).
 """
 
+import re
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field
@@ -18,6 +19,8 @@ from course_lib.grading.wording import describe_case, shorten
 
 if TYPE_CHECKING:
     from course_lib.grading.exercise import Task
+
+PARAMETER = re.compile(r"[^\s,]+ \([^)]*\)")  # as `inside.attempt` lists them: "to_key.bias (2,), to_key.weight (2, 4)"
 
 
 @dataclass(frozen=True)
@@ -178,8 +181,11 @@ def explain(fault: Mapping[str, Any], task: "Task", arguments: dict[str, Any]) -
         return f"expected the signature {task.signature}, came {name}{shorten(fault['came'], 160)}"
     case = describe_case(arguments)
     if kind == "parameters":
-        came, due = shorten(fault["came"], 240), shorten(fault["expected"], 240)
-        return f"{case}: {name} has the parameters {came}; expected are {due}"
+        came, due = PARAMETER.findall(fault["came"]), PARAMETER.findall(fault["expected"])
+        lacking = ", ".join(each for each in due if each not in came) or "none of its parameters"
+        spare = ", ".join(each for each in came if each not in due)
+        sentence = f"{case}: {name} lacks {shorten(lacking, 240)}"
+        return sentence + (f", and has {shorten(spare, 240)}, which it should not" if spare else "")
     if kind == "value":
         came = "nothing (is `return` missing?)" if fault["came"] == "None" else f"a {shorten(fault['came'], 60)}"
         due = f"a tuple ({', '.join(task.outputs)})" if task.outputs else "a tensor"

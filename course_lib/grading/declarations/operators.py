@@ -17,3 +17,24 @@ SOFTMAX = ATTENTION | {
     "aten::_sparse_log_softmax": "torch.sparse.log_softmax",
     "aten::_nested_tensor_softmax_with_shape": "torch's nested softmax",
 }
+
+# Whatever normalises inside torch: each of these does the mean, the variance or both.
+NORMALISATION = {
+    "aten::layer_norm": "torch's layer norm",
+    "aten::native_layer_norm": "torch's layer norm",
+    "aten::rms_norm": "torch's RMS norm",
+    "aten::_fused_rms_norm": "torch's RMS norm",
+    "aten::group_norm": "torch's group norm",
+    "aten::native_group_norm": "torch's group norm",
+    "aten::instance_norm": "torch's instance norm",
+    "aten::batch_norm": "torch's batch norm",
+    "aten::_batch_norm_impl_index": "torch's batch norm",
+    "aten::native_batch_norm": "torch's batch norm",
+    "aten::_native_batch_norm_legit": "torch's batch norm",
+    "aten::_native_batch_norm_legit_functional": "torch's batch norm",
+    "aten::_native_batch_norm_legit_no_training": "torch's batch norm",
+    "aten::_batch_norm_with_update": "torch's batch norm",
+    "aten::_batch_norm_with_update_functional": "torch's batch norm",
+    "aten::_batch_norm_no_update": "torch's batch norm",
+    "aten::batch_norm_update_stats": "torch's batch norm",
+}
