@@ -80,8 +80,10 @@ class TransformerBlock(nn.Module):
         `memory_mask`, which broadcasts to (batch, time, key). Raises ValueError for a memory that nobody reads, or none
         where one is read.
         """
-        if self.reads_memory != (memory is not None):
-            raise ValueError("`memory` belongs to a block that was made with `d_memory`, and only to such a block")
+        if self.reads_memory and memory is None:
+            raise ValueError("`memory` is None, expected a tensor: this block was made with `d_memory`")
+        if not self.reads_memory and not (memory is None and memory_mask is None):
+            raise ValueError("`memory` or `memory_mask` came, expected neither: this block was made without `d_memory`")
         vectors = self._step(inputs, lambda x: self.attention(x, mask=mask)[0], self.attention_norm)
         if self.reads_memory:
             vectors = self._step(

@@ -227,6 +227,12 @@ def test_what_is_shown_on_purpose_is_no_leak(course, solutions, capsys):
     assert leaks(course, capsys) == ["return x.cumsum(dim=0)"]
 
 
+def test_the_line_with_which_every_module_begins_is_no_leak(course, solutions, capsys):
+    docstring = '    """Return half of x (n,)."""\n'
+    solutions((docstring, f"{docstring}    super().__init__()\n"))
+    assert leaks(course, capsys) == []
+
+
 def test_an_answer_pasted_into_the_committed_stub_is_found(course, solutions, capsys):
     stubs.make(course.home, find_exercise)
     path = course.home / "exercises/07_shapes.ipynb"

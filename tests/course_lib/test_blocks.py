@@ -10,6 +10,7 @@ from course_lib.blocks import FeedForward, TransformerBlock
 from course_lib.masks import causal_mask
 from course_lib.normalisation import LayerNorm
 from course_lib.properties import causal_leak, jacobian_blocks, permutation_error
+from tests.course_lib.parameters import start_anywhere
 
 size = st.integers(1, 5)
 
@@ -54,13 +55,6 @@ def block_by_hand(block, inputs, mask):
         return middle + block.feed_forward(block.feed_forward_norm(middle))
     middle = block.attention_norm(inputs + attend(inputs))
     return block.feed_forward_norm(middle + block.feed_forward(middle))
-
-
-def start_anywhere(module):
-    """Draw gains and biases too: as they begin, 1 and 0, one could stand in for another."""
-    for parameter in module.parameters():
-        nn.init.normal_(parameter, mean=0.3, std=0.5)
-    return module
 
 
 @pytest.mark.parametrize("norm", ["pre", "post"])
@@ -151,8 +145,15 @@ def test_a_block_that_reads_a_memory_hides_its_padding():
     [
         (lambda: TransformerBlock(8, 2, 16, norm="Pre"), '`norm` is \'Pre\', expected "pre", "post" or None'),
         (lambda: TransformerBlock(8, 3, 16), "`heads` is 3, expected a number that divides `d_model` = 8"),
-        (lambda: TransformerBlock(8, 2, 16)(torch.zeros(1, 2, 8), torch.zeros(1, 2, 8)), "`memory` belongs to a block"),
-        (lambda: TransformerBlock(8, 2, 16, d_memory=8)(torch.zeros(1, 2, 8)), "`memory` belongs to a block"),
+        (lambda: TransformerBlock(8, 2, 16)(torch.zeros(1, 2, 8), torch.zeros(1, 2, 8)), "made without `d_memory`"),
+        (
+            lambda: TransformerBlock(8, 2, 16)(torch.zeros(1, 2, 8), memory_mask=causal_mask(2)),
+            "`memory` or `memory_mask` came, expected neither: this block was made without `d_memory`",
+        ),
+        (
+            lambda: TransformerBlock(8, 2, 16, d_memory=8)(torch.zeros(1, 2, 8)),
+            "`memory` is None, expected a tensor: this block was made with `d_memory`",
+        ),
         (lambda: FeedForward(8, 16)(torch.zeros(2, 6)), "`inputs` has shape (2, 6), expected (..., d_model=8)"),
         (lambda: LayerNorm(8)(torch.zeros(2, 6)), "`inputs` has shape (2, 6), expected (..., d_model=8)"),
     ],

@@ -12,16 +12,10 @@ from course_lib.masks import causal_mask, padding_mask
 from course_lib.multi_head import MultiHeadAttention
 from course_lib.positions import rotary_attention
 from course_lib.torch_conversion import from_torch, to_torch
+from tests.course_lib.parameters import start_anywhere
 
 size = st.integers(1, 4)
 seeds = st.integers(0, 2**16)
-
-
-def start_anywhere(module):
-    """Draw gains and biases too: as they begin, one could stand in for another."""
-    for parameter in module.parameters():
-        nn.init.normal_(parameter, mean=0.2, std=0.5)
-    return module
 
 
 def assert_same_gradients(ours, theirs, our_output, their_output, inputs):

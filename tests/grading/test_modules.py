@@ -364,6 +364,11 @@ def test_a_report_names_a_given_function_and_a_learner_is_not_told_its_name(judg
             "Scaled lacks bias (2,), and has bias (1,), which it should not",
         ),
         (MADE.replace("self.bias = nn.Parameter", "self.bias = ") + RIGHT, "Scaled lacks bias (2,)"),
+        (
+            MADE.replace("        self.bias", "        self.spare = nn.Parameter(torch.zeros(2, 3))\n        self.bias")
+            + RIGHT,
+            "Scaled lacks none of its parameters, and has spare (2, 3), which it should not",
+        ),
     ],
 )
 def test_parameters_of_another_name_or_shape_are_said(judged, source, said):

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import torch
 
+from course_lib.grading.declarations.chapter_03_permutations import RUNNING_MEAN, SELF_ATTENTION
 from course_lib.grading.declarations.drawing import normal, sizes
 from course_lib.grading.exercise import Case, Exercise, Given, Misconception, Property, Task
 from course_lib.grading.judges import Judge, equals, inputs_unchanged, on
@@ -13,11 +14,6 @@ Layer = Callable[[torch.Tensor], torch.Tensor]
 Block = Callable[[torch.Tensor, Layer, Layer, Layer, Layer], torch.Tensor]
 
 FIRST_EVERYWHERE = Given("the first vector at every position", "lambda inputs: inputs[:, :1].expand_as(inputs).clone()")
-SELF_ATTENTION = Given("self-attention", "lambda inputs: (inputs @ inputs.mT).softmax(-1) @ inputs")
-RUNNING_MEAN = Given(
-    "the mean of all vectors so far",
-    "lambda inputs: inputs.cumsum(1) / torch.arange(1, inputs.shape[1] + 1)[:, None]",
-)
 CUT_OFF = Given("what is below zero becomes 0", "lambda inputs: inputs.relu()")
 SUMMED_AND_CUT_OFF = Given(
     "the running sum of the features, 0 where it is below", "lambda inputs: inputs.cumsum(-1).relu()"
