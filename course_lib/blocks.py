@@ -37,8 +37,9 @@ class TransformerBlock(nn.Module):
 
     `norm` says where the normalisation stands: "pre", before each sublayer, on the branch; "post", after the sum, on
     the road itself; None, nowhere. With `d_memory`, a sublayer between the two reads a memory of that width: the block
-    of a decoder. `residual=False` takes the road away, the control of Chapter 8. After Vaswani et al. (2017), who
-    normalise after the sum. Raises ValueError for another `norm`.
+    of a decoder. `residual=False` takes the road away, the control of Chapter 8. In training, what each sublayer says
+    loses the share `dropout` of its numbers. After Vaswani et al. (2017), who normalise after the sum. Raises
+    ValueError for another `norm`.
 
     >>> TransformerBlock(d_model=8, heads=2, d_hidden=32)(torch.zeros(3, 5, 8)).shape
     torch.Size([3, 5, 8])
@@ -53,6 +54,7 @@ class TransformerBlock(nn.Module):
         residual: bool = True,
         d_memory: int | None = None,
         attend: Callable = scaled_dot_product_attention,
+        dropout: float = 0.0,
     ):
         super().__init__()
         if norm not in ("pre", "post", None):
@@ -66,6 +68,7 @@ class TransformerBlock(nn.Module):
         self.reads_memory = d_memory is not None
         self.feed_forward = FeedForward(d_model, d_hidden)
         self.feed_forward_norm = self._normalisation(d_model)
+        self.dropout = nn.Dropout(dropout)
 
     def forward(
         self,
@@ -93,7 +96,7 @@ class TransformerBlock(nn.Module):
 
     def _step(self, vectors: torch.Tensor, sublayer: Callable, normalise: nn.Module) -> torch.Tensor:
         """Pass vectors (batch, time, d_model) through one sublayer, with its road and its normalisation."""
-        change = sublayer(normalise(vectors) if self.norm == "pre" else vectors)  # (batch, time, d_model)
+        change = self.dropout(sublayer(normalise(vectors) if self.norm == "pre" else vectors))  # (batch, time, d_model)
         result = vectors + change if self.residual else change  # (batch, time, d_model)
         return normalise(result) if self.norm == "post" else result
 

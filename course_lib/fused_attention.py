@@ -5,6 +5,7 @@ from torch.nn import functional
 
 from course_lib.attention import check_attend
 from course_lib.masks import causal_mask, check_mask
+from course_lib.positions import rotate_both
 
 
 def fused_attention(
@@ -34,3 +35,17 @@ def fused_attention(
         future_hidden = causal_mask(queries, keys).to(query.device)  # (query, key)
         mask = future_hidden if mask is None else mask & future_hidden  # (..., query, key)
     return functional.scaled_dot_product_attention(query, key, value, attn_mask=mask, is_causal=by_kernel)
+
+
+def fused_rotary_attention(
+    query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, mask: torch.Tensor | None = None
+) -> tuple[torch.Tensor, None]:
+    """Return the output (..., query, d_value) of `rotary_attention`, and None instead of the weights.
+
+    Shapes, mask and errors are those of `rotary_attention`. Give it to a model that trains for long, as `attend`.
+
+    >>> inputs = torch.arange(12.0).view(1, 3, 4)
+    >>> fused_rotary_attention(inputs, inputs, inputs)[0].shape
+    torch.Size([1, 3, 4])
+    """
+    return fused_attention(*rotate_both(query, key), value, mask), None

@@ -113,10 +113,22 @@ def rotary_attention(
     >>> bool(weights[0, 0, 0] > weights[0, 0, 1] > weights[0, 0, 2])
     True
     """
+    return scaled_dot_product_attention(*rotate_both(query, key), value, mask)
+
+
+def rotate_both(query: torch.Tensor, key: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return queries (..., query, width) and keys (..., key, width), each rotated by its position.
+
+    The queries are the last of the positions; raises ValueError when there are more queries than keys.
+
+    >>> query, key = rotate_both(torch.ones(1, 2), torch.ones(3, 2))
+    >>> torch.equal(query[0], key[2])
+    True
+    """
     start = key.shape[-2] - query.shape[-2]
     if start < 0:
         raise ValueError(f"there are {query.shape[-2]} queries and {key.shape[-2]} keys, expected no more queries")
-    return scaled_dot_product_attention(rotate_by_position(query, start), rotate_by_position(key), value, mask)
+    return rotate_by_position(query, start), rotate_by_position(key)
 
 
 def distance_bias(table: torch.Tensor, query: int, key: int) -> torch.Tensor:

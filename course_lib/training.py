@@ -1,10 +1,113 @@
 """The loop that every experiment shares: draw a batch, measure the loss, step downhill."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 
 import torch
 from torch import nn
 from tqdm.auto import tqdm
+
+from course_lib.ranks import rank, ranks, sum_over_ranks
+
+LONGEST_GRADIENT = 1.0
+
+
+@dataclass(frozen=True)
+class Taken:
+    """One step that was taken: the mean loss of a prediction, and how many predictions there were."""
+
+    loss: float
+    predictions: int
+
+
+class Training:
+    """A model on its way: everything that one step needs, and that must be kept to go on later as if never stopped.
+
+    `batch_losses(generator)` draws one batch with the generator, which `seed` starts, and gives for each part of it the
+    sum of the losses and the number of predictions that it sums over. Parts make a large batch out of what fits into
+    memory; the step divides by the predictions of all parts, and of all processes if there are several, so it is the
+    same step however the batch is cut. `warm_up` is the share of the steps over which the learning rate climbs; then it
+    falls linearly to nothing. Gradients longer than 1 are cut to length 1. The optimiser is Adam (Kingma and Ba, 2015)
+    with the decay of weights by Loshchilov and Hutter (2019).
+    """
+
+    def __init__(
+        self,
+        model: nn.Module,
+        batch_losses: Callable[[torch.Generator], Iterable[tuple[torch.Tensor, int]]],
+        steps: int,
+        learning_rate: float,
+        seed: int,
+        warm_up: float = 0.05,
+        weight_decay: float = 0.0,
+    ):
+        if not 0 <= warm_up <= 1:
+            raise ValueError(f"`warm_up` is {warm_up}, expected a share of the steps, from 0 to 1")
+        self.model, self.batch_losses, self.steps, self.seed = model, batch_losses, steps, seed
+        self.learning_rate = learning_rate
+        self.climb = max(1, int(warm_up * steps))
+        self.devices = sorted({each.device.index for each in model.parameters() if each.device.type == "cuda"})
+        self.generator = torch.Generator().manual_seed(seed)
+        self.optimiser = torch.optim.AdamW(model.parameters(), lr=learning_rate, weight_decay=weight_decay)
+        self.step = 0
+
+    def advance(self) -> Taken:
+        """Take one step; raises ValueError as soon as a loss is not finite.
+
+        >>> line = nn.Linear(1, 1)
+        >>> training = Training(line, lambda generator: [(line(torch.ones(1)).square().sum(), 1)], 10, 0.1, seed=0)
+        >>> training.advance().predictions, training.step
+        (1, 1)
+        """
+        self.model.train()
+        self.optimiser.zero_grad()
+        loss, predictions = torch.zeros((), dtype=torch.float64), 0
+        # What a step draws at random on its own, such as dropout, depends on the seed, the step and the process alone:
+        # so a run that is resumed draws it again, and nobody else's random numbers are disturbed.
+        with torch.random.fork_rng(self.devices):
+            torch.manual_seed(hash((self.seed, self.step, rank())))
+            for part_loss, part_predictions in self.batch_losses(self.generator):
+                part_loss.backward()
+                loss += part_loss.detach().double().cpu()
+                predictions += part_predictions
+        loss, predictions = sum_over_ranks(torch.stack([loss, torch.tensor(float(predictions)).double()])).tolist()
+        if not torch.tensor(loss).isfinite():
+            raise ValueError(f"the loss is {loss} at step {self.step}: lower the learning rate or look at the batch")
+        for parameter in self.model.parameters():
+            if parameter.grad is not None:
+                # DistributedDataParallel leaves the mean over the processes, of which the sum is wanted here.
+                parameter.grad.mul_(ranks() / predictions)
+        nn.utils.clip_grad_norm_(self.model.parameters(), LONGEST_GRADIENT)
+        for group in self.optimiser.param_groups:
+            group["lr"] = self.learning_rate * self._height()
+        self.optimiser.step()
+        self.step += 1
+        return Taken(loss / predictions, int(predictions))
+
+    def _height(self) -> float:
+        """Return the share of the learning rate that this step is taken with."""
+        return min((self.step + 1) / self.climb, (self.steps - self.step) / (self.steps - self.climb + 1))
+
+    def state(self) -> dict[str, torch.Tensor]:
+        """Return all that changes from step to step: weights, the optimiser's memory, the generator, the step."""
+        state = {f"model.{name}": tensor for name, tensor in self.model.state_dict().items()}
+        for number, memory in self.optimiser.state_dict()["state"].items():
+            state |= {f"optimiser.{number}.{name}": tensor for name, tensor in memory.items()}
+        return state | {"generator": self.generator.get_state(), "step": torch.tensor(self.step)}
+
+    def restore(self, state: dict[str, torch.Tensor]) -> None:
+        """Go back to what `state` returned; raises RuntimeError, from torch, if it belongs to another model."""
+        self.model.load_state_dict(
+            {name.removeprefix("model."): tensor for name, tensor in state.items() if name.startswith("model.")}
+        )
+        memories: dict[int, dict[str, torch.Tensor]] = {}
+        for name, tensor in state.items():
+            if name.startswith("optimiser."):
+                _, number, part = name.split(".")
+                memories.setdefault(int(number), {})[part] = tensor
+        self.optimiser.load_state_dict(self.optimiser.state_dict() | {"state": memories})
+        self.generator.set_state(state["generator"])
+        self.step = int(state["step"])
 
 
 def train(
@@ -15,12 +118,10 @@ def train(
     seed: int,
     warm_up: float = 0.05,
 ) -> list[float]:
-    """Train `model` in place for `steps` steps of Adam and return the loss of each step; the model ends in eval mode.
+    """Train `model` in place for `steps` steps and return the loss of each step; the model ends in eval mode.
 
-    `batch_loss(generator)` draws a batch with the generator, which `seed` starts, and returns its scalar loss. The
-    learning rate climbs over the first part of the steps, of which `warm_up` is the share (0: it begins at its full
-    height), and then falls linearly to nothing; gradients longer than 1 are cut to length 1. Adam is by Kingma and
-    Ba (2015). Raises ValueError as soon as a loss is not finite, and for a share outside 0 to 1.
+    `batch_loss(generator)` draws a batch and returns its loss, a scalar. The rest is as in `Training`, which takes the
+    steps.
 
     >>> line = nn.Linear(1, 1)
     >>> x = torch.linspace(-1, 1, 16).unsqueeze(1)
@@ -28,27 +129,11 @@ def train(
     >>> losses[-1] < 1e-3 < losses[0]
     True
     """
-    if not 0 <= warm_up <= 1:
-        raise ValueError(f"`warm_up` is {warm_up}, expected a share of the steps, from 0 to 1")
-    generator = torch.Generator().manual_seed(seed)
-    optimiser = torch.optim.Adam(model.parameters(), lr=learning_rate)
-    climb = max(1, int(warm_up * steps))
-    schedule = torch.optim.lr_scheduler.LambdaLR(
-        optimiser, lambda step: min((step + 1) / climb, (steps - step) / (steps - climb + 1))
-    )
-    model.train()
+    training = Training(model, lambda generator: [(batch_loss(generator), 1)], steps, learning_rate, seed, warm_up)
     losses = []
     progress = tqdm(range(steps), desc="training", unit="step", leave=False)
-    for step in progress:
-        loss = batch_loss(generator)  # a scalar
-        if not loss.isfinite():
-            raise ValueError(f"the loss is {loss.item()} at step {step}: lower the learning rate or look at the batch")
-        optimiser.zero_grad()
-        loss.backward()
-        nn.utils.clip_grad_norm_(model.parameters(), max_norm=1.0)
-        optimiser.step()
-        schedule.step()
-        losses.append(loss.item())
+    for _ in progress:
+        losses.append(training.advance().loss)
         # Shown when the bar is drawn next: to draw it at each step would flood whoever runs the notebook with messages.
         progress.set_postfix(loss=f"{losses[-1]:.3f}", refresh=False)
     model.eval()

@@ -6,13 +6,13 @@ from pathlib import Path
 from course_lib.project import root
 
 FLOORS = [
-    "__init__ project shapes seeding claims",
-    "softmax attention fused_attention masks positions",
-    "recurrence convolution multi_head normalisation blocks torch_conversion cache tiling",
+    "__init__ project shapes seeding claims ranks",
+    "softmax attention fused_attention masks positions losses pooling",
+    "recurrence convolution embedding multi_head normalisation blocks torch_conversion cache tiling",
     "models",
-    "training decoding data",
+    "training checkpoints decoding evaluation data pretrained",
     "properties inspection figures explorers",
-    "grading authoring __main__",
+    "grading authoring runs __main__",
 ]
 FLOOR = {module: floor for floor, modules in enumerate(FLOORS) for module in modules.split()}
 

@@ -1,1 +1,1 @@
-"""Data that needs no download: seeded, split, and each set able to describe itself."""
+"""Data for the chapters, which needs no download, and loaders of larger sets and of files of one's own."""

@@ -94,7 +94,7 @@ class Captioner(nn.Module):
         """
         features = self.read(images)  # (batch, location, d_feature)
         state = self.decoder.start(features)
-        word = torch.full((len(images),), start, dtype=torch.long)  # (batch,)
+        word = torch.full((len(images),), start, device=images.device)  # (batch,)
         written, weights = [], []
         for _ in range(length):
             scores, step_weights, state = self.decoder.step(word, state, features)

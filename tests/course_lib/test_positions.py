@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from course_lib.attention import scaled_dot_product_attention
+from course_lib.fused_attention import fused_rotary_attention
 from course_lib.masks import causal_mask
 from course_lib.multi_head import MultiHeadAttention
 from course_lib.positions import (
@@ -83,6 +84,14 @@ def test_rotary_scores_do_depend_on_the_offset():
     vectors = torch.ones(6, 8)
     scores = rotate_by_position(vectors) @ rotate_by_position(vectors).mT
     assert scores[0].unique().numel() == 6
+
+
+@pytest.mark.parametrize("query", [6, 2])
+def test_the_fused_rotary_attention_has_the_same_output_and_gradient(query):
+    inputs = [torch.randn(2, length, 4, dtype=torch.float64, requires_grad=True) for length in (query, 6, 6)]
+    outputs = [attend(*inputs, causal_mask(query, 6))[0] for attend in (rotary_attention, fused_rotary_attention)]
+    torch.testing.assert_close(*outputs)
+    torch.testing.assert_close(*(torch.autograd.grad(output.square().sum(), inputs) for output in outputs))
 
 
 def test_rotary_queries_are_the_last_positions():

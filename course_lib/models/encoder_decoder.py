@@ -1,0 +1,91 @@
+"""The transformer of Vaswani et al. (2017): one half reads a sequence, the other writes another one."""
+
+from collections.abc import Callable
+
+import torch
+from torch import nn
+
+from course_lib.blocks import TransformerBlock
+from course_lib.embedding import TokenEmbedding
+from course_lib.masks import causal_mask
+from course_lib.normalisation import LayerNorm
+from course_lib.shapes import check_shape
+
+
+class EncoderDecoder(nn.Module):
+    """Read a source with an encoder, write a target with a decoder that reads what the encoder made of it.
+
+    Attention works in three places: in the encoder every source token reads all of them, in the decoder every word
+    reads those before it, and in each block of the decoder the words read the encoder's vectors, the memory. Source and
+    target share one vocabulary, one table of vectors and the output; source tokens equal to `padding` are hidden.
+
+    >>> model = EncoderDecoder(vocabulary=11)
+    >>> source, words = torch.ones(2, 7, dtype=torch.long), torch.ones(2, 5, dtype=torch.long)
+    >>> model(source, words).shape
+    torch.Size([2, 5, 11])
+    """
+
+    def __init__(
+        self,
+        vocabulary: int,
+        d_model: int = 64,
+        heads: int = 4,
+        layers: int = 2,
+        d_hidden: int = 128,
+        dropout: float = 0.0,
+        padding: int = 0,
+    ):
+        super().__init__()
+        self.padding = padding
+        self.embed = TokenEmbedding(vocabulary, d_model)
+        self.encoder = nn.ModuleList(TransformerBlock(d_model, heads, d_hidden, dropout=dropout) for _ in range(layers))
+        self.encoder_norm = LayerNorm(d_model)
+        self.decoder = nn.ModuleList(
+            TransformerBlock(d_model, heads, d_hidden, d_memory=d_model, dropout=dropout) for _ in range(layers)
+        )
+        self.decoder_norm = LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+
+    def encode(self, source: torch.Tensor) -> torch.Tensor:
+        """Return the memory (batch, n, d_model) of source tokens (batch, n)."""
+        check_shape(source, "batch n", "source")
+        vectors = self.dropout(self.embed(source))  # (batch, n, d_model)
+        for block in self.encoder:
+            vectors = block(vectors, mask=self.memory_mask(source))  # (batch, n, d_model)
+        return self.encoder_norm(vectors)  # (batch, n, d_model)
+
+    def memory_mask(self, source: torch.Tensor) -> torch.Tensor:
+        """Return the mask (batch, 1, n) that hides the padding of source tokens (batch, n) from all who read them."""
+        return (source != self.padding).unsqueeze(1)  # (batch, 1, n)
+
+    def decode(self, words: torch.Tensor, memory: torch.Tensor, memory_mask: torch.Tensor) -> torch.Tensor:
+        """Return the scores of the word after each of `words` (batch, time): (batch, time, vocabulary).
+
+        `memory` is (batch, n, d_model), `memory_mask` (batch, 1, n). Every word sees itself and those before it.
+        """
+        time = check_shape(words, "batch time", "words", batch=len(memory))["time"]
+        vectors = self.dropout(self.embed(words))  # (batch, time, d_model)
+        mask = causal_mask(time).to(words.device)  # (time, time)
+        for block in self.decoder:
+            vectors = block(vectors, memory, mask, memory_mask)  # (batch, time, d_model)
+        return self.embed.score(self.decoder_norm(vectors))  # (batch, time, vocabulary)
+
+    def forward(self, source: torch.Tensor, words: torch.Tensor) -> torch.Tensor:
+        """Return scores (batch, time, vocabulary) of source tokens (batch, n) under given last words (batch, time).
+
+        `words` holds, for each step, the word before it, beginning with the start token: teacher forcing.
+        """
+        return self.decode(words, self.encode(source), self.memory_mask(source))
+
+    def writer(self, source: torch.Tensor) -> Callable[[torch.Tensor], torch.Tensor]:
+        """Return a function that scores the next word (batch, vocabulary) after words (batch, time), for decoding.
+
+        The source (batch, n) is read once. A source of one row serves any number of rows of words: a beam.
+        """
+        memory, memory_mask = self.encode(source), self.memory_mask(source)  # (batch, n, d_model), (batch, 1, n)
+
+        def next_scores(words: torch.Tensor) -> torch.Tensor:
+            shared = memory.expand(len(words), -1, -1)  # (batch, n, d_model)
+            return self.decode(words, shared, memory_mask.expand(len(words), -1, -1))[:, -1]  # (batch, vocabulary)
+
+        return next_scores

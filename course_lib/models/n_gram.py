@@ -1,0 +1,57 @@
+"""Counting: what came after these few characters, the last times that they stood in the text?"""
+
+import math
+from collections import Counter, defaultdict
+
+import torch
+
+
+class NGram:
+    """Predict a character from the `order` - 1 before it, by counting in a text.
+
+    Where a context was rarely seen, the model of the next shorter one helps out: a context after which u different
+    characters came in n places gives them the share n / (n + u), and leaves u / (n + u) to the shorter context; at the
+    end of the chain every one of the `characters` is equally likely (Witten and Bell, 1991). Raises ValueError for an
+    order below 1 or an empty text.
+
+    >>> model = NGram("abracadabra", order=2, characters="abcdr")
+    >>> model.probability("b", "a")  # of the 4 times that "a" went on, it was with "b" twice
+    0.366...
+    """
+
+    def __init__(self, text: str, order: int, characters: str):
+        if order < 1 or not text:
+            raise ValueError(f"`order` is {order} and the text has {len(text)} characters, expected at least 1 of each")
+        self.order, self.characters = order, characters
+        self.counts: dict[str, Counter] = defaultdict(Counter)  # context -> how often each character came after it
+        for length in range(order):
+            for place in range(length, len(text)):
+                self.counts[text[place - length : place]][text[place]] += 1
+
+    def probability(self, character: str, context: str) -> float:
+        """Return how likely `character` is after `context`, of which the last `order` - 1 characters count."""
+        probability = 1 / len(self.characters)
+        for length in range(min(self.order - 1, len(context)) + 1):
+            seen = self.counts.get(context[len(context) - length :])
+            if seen is None:  # then no longer context was seen either
+                break
+            places, different = seen.total(), len(seen)
+            probability = (seen[character] + different * probability) / (places + different)
+        return probability
+
+    def probabilities(self, context: str) -> torch.Tensor:
+        """Return the probability of each of the characters after `context`: (vocabulary,)."""
+        return torch.tensor([self.probability(character, context) for character in self.characters])
+
+    def bits_per_character(self, text: str) -> float:
+        """Return the mean of minus the base-2 logarithm of what each character of `text` was given.
+
+        >>> NGram("abab", order=1, characters="ab").bits_per_character("ab")
+        1.0
+        """
+        reach = self.order - 1
+        bits = (
+            -math.log2(self.probability(character, text[max(0, place - reach) : place]))
+            for place, character in enumerate(text)
+        )
+        return sum(bits) / len(text)
