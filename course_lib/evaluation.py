@@ -26,7 +26,7 @@ def bits_per_character(
 
     >>> model = LanguageModel(vocabulary=8, longest=4)
     >>> _ = torch.nn.init.zeros_(model.embed.weight)  # all 8 tokens are as likely
-    >>> bits_per_character(model, torch.arange(8))
+    >>> round(bits_per_character(model, torch.arange(8)), 4)
     3.0
     """
     number = check_shape(tokens, "characters", "tokens")["characters"]

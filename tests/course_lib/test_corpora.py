@@ -63,7 +63,7 @@ def test_the_real_sources():
 
 @pytest.mark.parametrize("name", corpora.SOURCES)
 def test_what_is_not_utf_8_is_named(server, name):
-    source = serve(server, name, b"a line\n" * 20 + b"caf\xe9 is a line\n" + b"a line\n" * 20)
+    source = serve(server, name, b"a line\n" * 20 + b"10 \xa3 is a line\n" + b"a line\n" * 20)
     with pytest.raises(CourseError) as error:
         corpora.load(name, "train", source)
     says(error, name, "(train)", "line 21", "Latin-1")
