@@ -190,6 +190,120 @@ def claims(
     raise typer.Exit(ledger.measure(chapters or [], seeds))
 
 
+@application.command(rich_help_panel="For learners")
+def train(
+    name: Annotated[
+        str | None, typer.Argument(help="language-model, translation, classifier or captioner.", show_default=False)
+    ] = None,
+    data: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME|PATH",
+            help="multi30k, imdb, tiny-shakespeare, enwik8, or a UTF-8 file: text, or lines of source (or label), "
+            "tab, and target (or text). By default, the small data of the chapter.",
+        ),
+    ] = None,
+    steps: Annotated[int | None, typer.Option(help="How many steps.")] = None,
+    batch: Annotated[int | None, typer.Option(help="Sequences a step, over all processes.")] = None,
+    learning_rate: Annotated[float | None, typer.Option(help="The largest learning rate of the run.")] = None,
+    width: Annotated[int | None, typer.Option(help="d_model.")] = None,
+    layers: Annotated[int | None, typer.Option(help="Blocks (of each half).")] = None,
+    heads: Annotated[int | None, typer.Option(help="Heads of each block.")] = None,
+    context: Annotated[int | None, typer.Option(help="The longest sequence, in tokens.")] = None,
+    dropout: Annotated[float | None, typer.Option(help="The share of numbers that is dropped.")] = None,
+    smoothing: Annotated[float | None, typer.Option(help="Label smoothing (translation).")] = None,
+    accumulate: Annotated[int | None, typer.Option(help="Cut each batch into so many parts, to save memory.")] = None,
+    vocabulary: Annotated[str | None, typer.Option(help="characters, words or byte-pairs.")] = None,
+    entries: Annotated[int | None, typer.Option(help="The most entries of the vocabulary.")] = None,
+    every: Annotated[int | None, typer.Option(help="Steps between evaluations; by default a 20th of all.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Another seed is another run.")] = None,
+    device: Annotated[str | None, typer.Option(help="cpu or cuda; by default cuda where there is one.")] = None,
+    bf16: Annotated[bool, typer.Option("--bf16", help="Compute with half as many bits, on a GPU.")] = False,
+    tensorboard: Annotated[bool, typer.Option("--tensorboard", help="Write numbers for TensorBoard, too.")] = False,
+    out: Annotated[Path | None, typer.Option(help="The folder of the run; by default runs/NAME-DATE-TIME.")] = None,
+    resume: Annotated[Path | None, typer.Option(metavar="RUN", help="Go on with a run that was stopped.")] = None,
+) -> None:
+    """Train a model of the course; Ctrl-C stops it, and nothing is lost."""
+    given = {
+        "data": data,
+        "steps": steps,
+        "batch": batch,
+        "learning_rate": learning_rate,
+        "width": width,
+        "layers": layers,
+        "heads": heads,
+        "context": context,
+        "dropout": dropout,
+        "smoothing": smoothing,
+        "accumulate": accumulate,
+        "vocabulary": vocabulary,
+        "entries": entries,
+        "every": every,
+        "seed": seed,
+        "bf16": bf16 or None,
+    }
+    with _importing():
+        from course_lib.runs import train
+
+    raise typer.Exit(train.train(name, resume, out, device, tensorboard, **given))
+
+
+Run = Annotated[Path, typer.Argument(metavar="RUN", help="A folder that `course train` made.")]
+
+
+@application.command(rich_help_panel="For learners")
+def evaluate(run: Run, device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu") -> None:
+    """Measure a trained model on data that it has not seen."""
+    with _importing():
+        from course_lib.runs import evaluate
+
+    evaluate.evaluate(run, device)
+
+
+@application.command(rich_help_panel="For learners")
+def sample(
+    run: Run,
+    prompt: Annotated[str | None, typer.Option(help="What to go on from, to translate, or to classify.")] = None,
+    temperature: Annotated[float | None, typer.Option(help="0 takes the most probable; 1 is as trained.")] = None,
+    top_k: Annotated[int | None, typer.Option(help="Draw from so many of the most probable.")] = None,
+    top_p: Annotated[float | None, typer.Option(help="Draw from the most probable that have this share.")] = None,
+    length: Annotated[int | None, typer.Option(help="How many tokens to write.")] = None,
+    number: Annotated[int | None, typer.Option(help="How many texts or pictures.")] = None,
+    beam: Annotated[int | None, typer.Option(help="The width of the search for a translation; 4 by default.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Another seed writes something else.")] = None,
+    out: Annotated[Path | None, typer.Option(help="The picture to write (captioner).")] = None,
+) -> None:
+    """Let a trained model write, translate, classify or caption."""
+    with _importing():
+        from course_lib.runs import sample
+
+    sample.sample(
+        run,
+        prompt=prompt,
+        temperature=temperature,
+        top_k=top_k,
+        top_p=top_p,
+        length=length,
+        number=number,
+        beam=beam,
+        seed=seed,
+        out=out,
+    )
+
+
+@application.command(rich_help_panel="For authors")
+def publish(
+    run: Run,
+    file: Annotated[Path, typer.Argument(help="Where to; .safetensors and .json are added.")],
+    force: Annotated[bool, typer.Option("--force", help="Replace what is there.")] = False,
+) -> None:
+    """Write a language model in float16, with the facts about it."""
+    with _importing():
+        from course_lib.runs import publish
+
+    publish.publish(run, file, force)
+
+
 def main() -> None:
     """Run the command; a CourseError or a mistyped command becomes one sentence and exit code 2."""
     try:

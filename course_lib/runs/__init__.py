@@ -1,0 +1,1 @@
+"""Training runs: what `course train`, `evaluate`, `sample` and `publish` do."""

@@ -1,0 +1,150 @@
+"""Training a language model: on the Python reference, on longer texts, or on a text of the reader's own."""
+
+import math
+from functools import cached_property
+from itertools import pairwise
+
+import torch
+
+from course_lib.data import corpora, python_reference
+from course_lib.data.text_files import read_text
+from course_lib.data.vocabularies import learn_vocabulary
+from course_lib.decoding import generate
+from course_lib.evaluation import bits_per_character
+from course_lib.fused_attention import fused_rotary_attention
+from course_lib.losses import token_losses
+from course_lib.models.language_model import LanguageModel
+from course_lib.models.n_gram import NGram
+from course_lib.project import CourseError
+from course_lib.runs.task import Batch, Measured, Task, full
+from course_lib.runs.vocabularies import Listed, Vocabulary
+
+HELD_OUT_SHARE = 10  # of a text of the reader's own, one part in so many, its end
+QUICK = 10_000  # characters: so many are read at each evaluation
+WRITTEN = 120  # tokens of a sample
+COUNTED = 1_000_000  # characters: n-grams of a longer text take too much memory
+ORDERS = range(2, 8)
+
+
+class LanguageModelling(Task):
+    """Predict the next token of a text."""
+
+    unit = "bits a character"
+
+    @cached_property
+    def texts(self) -> dict[str, str]:
+        """The text to train on, "train", to look at on the way, "val", and for the thorough measurement, "test"."""
+        name = self.settings.data
+        if name == "python-reference":
+            held_out = python_reference.text(held_out=True)
+            texts = {"train": python_reference.text(), "val": held_out, "test": held_out}
+        elif name in corpora.SOURCES:
+            texts = {split: corpora.load(name, split) for split in ("train", "val", "test")}
+        else:
+            text = read_text(name)
+            cut = len(text) - len(text) // HELD_OUT_SHARE
+            texts = {"train": text[:cut], "val": text[cut:], "test": text[cut:]}
+        for split, least in (("train", self.settings.context + 2), ("val", 2), ("test", 2)):
+            if len(texts[split]) < least:
+                raise CourseError(
+                    f"{name} is too short: {len(texts[split])} characters for {split}, expected at least {least}"
+                )
+        return texts
+
+    def make_vocabulary(self) -> Listed | Vocabulary:
+        """Return the characters of the Python reference, or what is learned from the text."""
+        if self.settings.data == "python-reference":
+            return Listed(python_reference.CHARACTERS, separator="")
+        return learn_vocabulary(self.settings.vocabulary, [self.texts["train"]], self.settings.entries)
+
+    @cached_property
+    def training(self) -> torch.Tensor:
+        """The training text as tokens (token,)."""
+        tokens = torch.tensor(self.vocabulary.encode(self.texts["train"]))  # (token,)
+        if len(tokens) < self.settings.context + 2:
+            raise CourseError(
+                f"{self.settings.data} is too short: {len(tokens)} tokens to train with, expected at least "
+                f"{self.settings.context + 2}, two more than the context"
+            )
+        return tokens
+
+    def make_model(self) -> LanguageModel:
+        """Return an untrained model."""
+        # The fused attention gives the same numbers in about half the time, but no weights to look at.
+        return LanguageModel(len(self.vocabulary), **self.configuration(), attend=fused_rotary_attention)
+
+    def configuration(self) -> dict:
+        """Return the arguments of the model, apart from the size of the vocabulary."""
+        settings = self.settings
+        return {
+            "longest": settings.context,
+            "d_model": settings.width,
+            "heads": settings.heads,
+            "layers": settings.layers,
+            "dropout": settings.dropout,
+        }
+
+    def amount(self) -> str:
+        """Return in words how much text there is."""
+        tokens = len(self.training)
+        how = "" if tokens == len(self.texts["train"]) else f" ({tokens:,} tokens of {len(self.vocabulary):,} kinds)"
+        return f"{len(self.texts['train']):,} characters{how} to train with, {len(self.texts['val']):,} held out"
+
+    def draw(self, number: int, generator: torch.Generator) -> Batch:
+        """Return passages (number, context + 1) that begin anywhere in the training text."""
+        starts = torch.randint(len(self.training) - self.settings.context, (number, 1), generator=generator)
+        return (self.training[starts + torch.arange(self.settings.context + 1)],)
+
+    def losses(self, model, batch: Batch) -> tuple[torch.Tensor, int]:
+        """Return the summed losses of passages (row, time + 1), each token but the first given those before it."""
+        (passages,) = batch
+        scores = model(passages[:, :-1])  # (row, time, vocabulary)
+        losses = token_losses(full(scores), passages[:, 1:])  # (row, time)
+        return losses.sum(), losses.numel()
+
+    def measure(self, model, thorough: bool = False) -> Measured:
+        """Return bits a character of the held-out text: of its beginning, or of all of it."""
+        return Measured(self.bits(model, self.texts["test"] if thorough else self.texts["val"][:QUICK]))
+
+    def bits(self, model: LanguageModel, text: str) -> float:
+        """Return bits a character of `text`, whatever the tokens are."""
+        tokens = torch.tensor(self.vocabulary.encode(text))  # (token,)
+        if len(tokens) < 2:
+            raise CourseError(f"{self.settings.data} holds out a single token: a longer text is needed")
+        first = len(self.vocabulary.decode(tokens[:1].tolist()))
+        return bits_per_character(model, tokens, characters=max(1, len(text) - first))
+
+    def in_units(self, loss: float) -> float:
+        """Return nats a token as bits a character of the training text."""
+        return loss / math.log(2) * len(self.training) / len(self.texts["train"])
+
+    def samples(self, model) -> str:
+        """Return how the model goes on from the start of the held-out text."""
+        prompt = self.texts["val"][: min(40, self.settings.context)]
+        return prompt + self.written(model, prompt, WRITTEN, torch.Generator().manual_seed(0), temperature=0.8)
+
+    def written(self, model, prompt: str, length: int, generator: torch.Generator, **how) -> str:
+        """Return `length` tokens that go on from `prompt`, drawn as `decoding.generate` does."""
+        device = next(model.parameters()).device
+        tokens = torch.tensor([self.vocabulary.encode(prompt) or self.vocabulary.encode("\n")])  # (1, time)
+        if not tokens.numel():
+            raise CourseError("the prompt is empty: begin the text with `--prompt`")
+        ever = generate(lambda tokens: model.next_scores(tokens.to(device)).cpu(), tokens, length, generator, **how)
+        return self.vocabulary.decode(ever[0, tokens.shape[1] :].tolist())
+
+    def best_n_gram(self) -> tuple[int, float] | None:
+        """Return the order and the bits a character of the n-gram that predicts the held-out text best.
+
+        None where the text is too long to count in, or where the tokens are not characters.
+        """
+        if len(self.texts["train"]) > COUNTED:
+            return None
+        characters = "".join(sorted(set(self.texts["train"]) | set(self.texts["test"])))
+        measured = []
+        for order in ORDERS:
+            model = NGram(self.texts["train"], order, characters)
+            measured.append((model.bits_per_character(self.texts["test"]), order))
+            if len(measured) > 1 and any(second[0] > first[0] for first, second in pairwise(measured)):
+                break  # longer contexts are seen ever more rarely
+        bits, order = min(measured)
+        return order, bits
