@@ -11,7 +11,8 @@ class NGram:
 
     Where a context was rarely seen, the model of the next shorter one helps out: a context after which u different
     characters came in n places gives them the share n / (n + u), and leaves u / (n + u) to the shorter context; at the
-    end of the chain every one of the `characters` is equally likely (Witten and Bell, 1991). Raises ValueError for an
+    end of the chain every one of the `characters` is equally likely. The shares are those of Witten and Bell (1991),
+    who go to the shorter context only for what the longer one lacks; here the two are mixed. Raises ValueError for an
     order below 1 or an empty text.
 
     >>> model = NGram("abracadabra", order=2, characters="abcdr")

@@ -88,6 +88,7 @@ class Classification(Task):
             settings.heads,
             settings.layers,
             d_hidden=2 * settings.width,
+            positions=settings.layers > 0,  # without layers: a bag of words
             dropout=settings.dropout,
         )
 

@@ -11,7 +11,7 @@ from course_lib import pretrained
 from course_lib.data import corpora, imdb, multi30k
 from course_lib.data.text_files import Pairs
 from course_lib.project import CourseError
-from course_lib.runs import curves, evaluate, loop, publish, sample, train
+from course_lib.runs import curves, evaluate, language_models, loop, publish, sample, train
 from course_lib.runs.finished import open_run
 from tests.runs.examples import TINY, write_pairs
 
@@ -173,3 +173,16 @@ def test_tensorboard_gets_the_numbers(tmp_path):
     pytest.importorskip("tensorboard")
     run = trained(tmp_path, "classifier", tensorboard=True)
     assert list((run / "tensorboard").glob("events.*"))
+
+
+def test_a_classifier_without_layers_is_a_bag_of_words(tmp_path):
+    run = trained(tmp_path, "classifier", layers=0)
+    model = open_run(run).model
+    assert not model.blocks and not model.embed.positions
+
+
+def test_a_quick_look_sees_the_text_from_its_first_to_its_last_character():
+    text = "".join(chr(place) for place in range(0x4E00, 0x4E00 + 20_000))
+    seen = language_models.pieces(text)
+    assert len(seen) == 10_000 and seen[0] == text[0] and ord(text[-1]) - ord(seen[-1]) < 10
+    assert all(seen[start : start + 1000] in text for start in range(0, 10_000, 1000))
