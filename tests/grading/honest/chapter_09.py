@@ -256,22 +256,6 @@ def _(next_log_probabilities, prompt, end, width, longest):
     return torch.tensor([*best, *[end] * (longest - len(best))]), beam[best]
 
 
-@honest("beam_search")
-def _(next_log_probabilities, prompt, end, width, longest):
-    """Those that have ended set aside, where they take up no place."""
-    beam, ended = [([], 0.0)], []
-    for _ in range(longest):
-        new = []
-        for words, total in beam:
-            tokens = torch.tensor([prompt.tolist() + words])
-            new += [(words + [w], total + each) for w, each in enumerate(next_log_probabilities(tokens)[0].tolist())]
-        new.sort(key=lambda pair: -pair[1])
-        ended += [pair for pair in new[:width] if pair[0][-1] == end]
-        beam = [pair for pair in new if pair[0][-1] != end][:width]
-    words, total = max(ended + beam, key=lambda pair: pair[1])
-    return torch.tensor((words + [end] * longest)[:longest]), torch.tensor(total)
-
-
 # ---------------------------------------------------------------- 09.5
 
 
