@@ -11,10 +11,9 @@ from course_lib.data.vocabularies import PADDING, UNKNOWN, learn_vocabulary
 from course_lib.losses import token_losses
 from course_lib.models.classifier import SequenceClassifier
 from course_lib.project import CourseError
-from course_lib.runs.task import Batch, Measured, Task, full
+from course_lib.runs.task import ONE_IN, Batch, Measured, Task, divided, full
 from course_lib.runs.vocabularies import Listed, Vocabulary
 
-ONE_IN = 10  # lines of the reader's own file is held out
 QUICK, ALL = 500, 2000  # texts are looked at in each evaluation; reviews of negations in a thorough one
 TOGETHER = 50  # texts are read at once
 SHOWN = 8
@@ -37,9 +36,7 @@ class Classification(Task):
             texts = [negations.review(words) for words in drawn.words]
             return {"train": [], "test": list(zip(named, texts, strict=True))}  # what is trained on is drawn
         pairs = list(read_pairs(name))
-        kept = [pair for number, pair in enumerate(pairs, start=1) if number % ONE_IN]
-        held_out = pairs[ONE_IN - 1 :: ONE_IN] or pairs[-1:]
-        kept = kept if len(kept) < len(pairs) else pairs[:-1]
+        kept, held_out = divided(pairs)
         labels = {label for label, _ in kept}
         if len(labels) < 2:
             raise CourseError(f"{name} has {len(labels)} labels in the lines to train with, expected at least 2")

@@ -13,6 +13,7 @@ from course_lib.ranks import rank, ranks
 from course_lib.runs.settings import Settings
 from course_lib.runs.vocabularies import Listed, Vocabulary
 
+ONE_IN = 10  # lines of the reader's own file is held out
 Batch = tuple[torch.Tensor, ...]  # each (row, ...)
 
 
@@ -124,3 +125,16 @@ def check_batch(settings: Settings) -> None:
             f"`--batch` is {settings.batch}, expected at least {ranks() * settings.accumulate}: one row for each "
             f"of {ranks()} processes and {settings.accumulate} parts"
         )
+
+
+def divided(rows: list) -> tuple[list, list]:
+    """Return the rows of a reader's own file to train with, and every tenth, or the last of a few, to hold out.
+
+    >>> divided(list("abcdefghijkl"))
+    (['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'k', 'l'], ['j'])
+    >>> divided(["a", "b"])
+    (['a'], ['b'])
+    """
+    if len(rows) < ONE_IN:
+        return rows[:-1], rows[-1:]
+    return [row for number, row in enumerate(rows, start=1) if number % ONE_IN], rows[ONE_IN - 1 :: ONE_IN]

@@ -12,10 +12,9 @@ from course_lib.decoding import beam_search, greedy_decode
 from course_lib.losses import token_losses
 from course_lib.models.encoder_decoder import EncoderDecoder
 from course_lib.project import CourseError
-from course_lib.runs.task import Batch, Measured, Task, full
+from course_lib.runs.task import Batch, Measured, Task, divided, full
 from course_lib.runs.vocabularies import Listed, Vocabulary
 
-ONE_IN = 10  # lines of the reader's own file is held out
 QUICK = 200  # pairs are looked at in each evaluation
 TOGETHER = 100  # pairs are read at once
 SHOWN = 5
@@ -40,9 +39,8 @@ class Translation(Task):
         pairs = list(read_pairs(name))
         if len(pairs) < 2:
             raise CourseError(f"{name} has a single pair, expected at least 2: one to train with and one held out")
-        held_out = pairs[ONE_IN - 1 :: ONE_IN] or pairs[-1:]
-        kept = [pair for number, pair in enumerate(pairs, start=1) if number % ONE_IN]
-        return {"train": kept if len(kept) < len(pairs) else pairs[:-1], "val": held_out, "test": held_out}
+        kept, held_out = divided(pairs)
+        return {"train": kept, "val": held_out, "test": held_out}
 
     def make_vocabulary(self) -> Listed | Vocabulary:
         """Return the words of the number names, or one vocabulary for both languages."""
