@@ -4,12 +4,12 @@ The file lies beside the learner's notebooks, in a folder that git does not look
 """
 
 import contextlib
-import datetime
 import itertools
 import json
 import os
 import sys
 from dataclasses import asdict, dataclass, field
+from datetime import date
 from pathlib import Path
 
 from course_lib.grading.declarations import chapters, exercises
@@ -37,7 +37,7 @@ class Progress:
     def note_check(self, exercise: str, earned: int) -> None:
         """Note the points that a check gives today."""
         best = max(earned, self.checks[exercise].best if exercise in self.checks else 0)
-        self.checks[exercise] = Checked(earned, best, datetime.date.today().isoformat())
+        self.checks[exercise] = Checked(earned, best, date.today().isoformat())
 
     def note_hint(self, exercise: str, number: int) -> None:
         """Note that a hint is seen; hints count from 1."""
@@ -81,7 +81,7 @@ def _parsed(text: str) -> Progress:
     if any(type(number) is not int for number in numbers):
         raise ValueError("points and hints are whole numbers")
     for each in checks.values():
-        datetime.date.fromisoformat(each.day)
+        date.fromisoformat(each.day)
     return Progress(checks, found["hints"])
 
 

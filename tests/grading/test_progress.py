@@ -1,8 +1,8 @@
 """What a learner has done is kept in one small file, survives damage to it, and is shown as a table."""
 
-import datetime
 import json
 import re
+from datetime import date
 
 import pytest
 
@@ -12,7 +12,20 @@ from course_lib.grading.progress import FILE, SET_ASIDE, Checked, Progress
 
 EVERY = [exercise for chapter in chapters() for exercise in exercises(chapter)]
 TOTAL = sum(exercise.points for exercise in EVERY)
-TODAY = datetime.date.today().isoformat()
+TODAY = "2026-03-14"
+
+
+class FixedDate(date):
+    """A calendar that stands still: the tests hold at midnight too."""
+
+    @classmethod
+    def today(cls):
+        return cls.fromisoformat(TODAY)
+
+
+@pytest.fixture(autouse=True)
+def fixed_calendar(monkeypatch):
+    monkeypatch.setattr(progress, "date", FixedDate)
 
 
 @pytest.fixture
