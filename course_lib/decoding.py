@@ -1,7 +1,8 @@
 """Writing: from the scores of the next token to a whole sequence.
 
 Every function here asks a function `next_scores`, which takes the tokens so far, (batch, time), and returns the scores
-of the token that comes next, (batch, vocabulary). What writes, and from what, is the model's business.
+of the token that comes next, (batch, vocabulary). What writes, and from what, is the model's business: a model's
+`writer` returns such a function, which keeps what it has read in a cache.
 """
 
 from collections.abc import Callable

@@ -26,13 +26,17 @@ class TokenEmbedding(nn.Module):
         self.table = nn.Parameter(torch.randn(vocabulary, d_model) * d_model**-0.5)
         self.positions = positions
 
-    def forward(self, tokens: torch.Tensor) -> torch.Tensor:
-        """Return vectors (batch, time, d_model) of tokens (batch, time), which are row numbers of the table."""
+    def forward(self, tokens: torch.Tensor, start: int = 0) -> torch.Tensor:
+        """Return vectors (batch, time, d_model) of tokens (batch, time), which are row numbers of the table.
+
+        `start` is the position of the first of them: how many were read before.
+        """
         time = check_shape(tokens, "batch time", "tokens")["time"]
         d_model = self.table.shape[1]
         vectors = nn.functional.embedding(tokens, self.table) * d_model**0.5  # (batch, time, d_model)
         if self.positions:
-            vectors = vectors + sinusoidal_positions(time, d_model, vectors.dtype).to(vectors.device)
+            codes = sinusoidal_positions(start + time, d_model, vectors.dtype)[start:]  # (time, d_model)
+            vectors = vectors + codes.to(vectors.device)
         return vectors
 
     def score(self, vectors: torch.Tensor) -> torch.Tensor:

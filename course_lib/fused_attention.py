@@ -34,7 +34,10 @@ def fused_attention(
     if causal and not by_kernel:
         future_hidden = causal_mask(queries, keys).to(query.device)  # (query, key)
         mask = future_hidden if mask is None else mask & future_hidden  # (..., query, key)
-    return functional.scaled_dot_product_attention(query, key, value, attn_mask=mask, is_causal=by_kernel)
+    # Torch's kernels are for four axes, (batch, heads, time, width); with fewer it falls back to the plain product.
+    four = [each[(None,) * max(0, 4 - each.dim())] for each in (query, key, value)]
+    output = functional.scaled_dot_product_attention(*four, attn_mask=mask, is_causal=by_kernel)
+    return output.reshape(*query.shape[:-1], value.shape[-1])  # (..., query, d_value)
 
 
 def fused_rotary_attention(

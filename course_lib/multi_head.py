@@ -7,6 +7,7 @@ from einops import rearrange
 from torch import nn
 
 from course_lib.attention import scaled_dot_product_attention
+from course_lib.cache import KeyValueCache
 from course_lib.shapes import check_shape
 
 
@@ -75,14 +76,24 @@ class MultiHeadAttention(nn.Module):
         self.attend = attend
 
     def forward(
-        self, inputs: torch.Tensor, memory: torch.Tensor | None = None, mask: torch.Tensor | None = None
+        self,
+        inputs: torch.Tensor,
+        memory: torch.Tensor | None = None,
+        mask: torch.Tensor | None = None,
+        cache: KeyValueCache | None = None,
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """Let inputs (batch, query, d_model) read memory (batch, key, d_memory): by default, themselves.
 
         Returns the output (batch, query, d_model) and the weights (batch, heads, query, key). `mask` broadcasts to
-        (batch, query, key) and holds for all heads alike.
+        (batch, query, key) and holds for all heads alike. With a `cache`, inputs also read those that came before
+        them, and keys and values of a memory are computed the first time only.
         """
-        key, value = self.remember(inputs if memory is None else memory)
+        if cache is None:
+            key, value = self.remember(inputs if memory is None else memory)
+        elif memory is None:
+            key, value = cache.append(*self.remember(inputs))
+        else:
+            key, value = cache.held if cache.length else cache.append(*self.remember(memory))
         return self.read(inputs, key, value, mask)
 
     def remember(self, memory: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:

@@ -8,7 +8,6 @@ from functools import singledispatch
 
 import torch
 from torch import nn
-from torch.nn import functional
 
 from course_lib.attention import scaled_dot_product_attention
 from course_lib.blocks import TransformerBlock
@@ -38,8 +37,8 @@ def from_torch(theirs: nn.Module) -> nn.Module:
     """Return our module with copies of the parameters of torch's: the way back of `to_torch`.
 
     Raises TypeError for a class that `to_torch` does not return, and ValueError for a module with something that ours
-    has not: no biases, `add_bias_kv`, `add_zero_attn`, keys and values of different widths, an activation other than
-    ReLU, or dropout while it is in training mode (`.eval()` switches that off).
+    has not: no biases, `add_bias_kv`, `add_zero_attn`, keys and values of different widths, or dropout while it is in
+    training mode (`.eval()` switches that off).
 
     >>> theirs = nn.MultiheadAttention(8, num_heads=2, batch_first=True)
     >>> inputs = torch.randn(3, 5, 8)
@@ -87,6 +86,7 @@ def _(ours: TransformerBlock) -> nn.TransformerEncoderLayer | nn.TransformerDeco
         ours.attention.heads,
         dim_feedforward=ours.feed_forward.widen.out_features,
         dropout=0.0,
+        activation=ours.feed_forward.activation,
         layer_norm_eps=ours.attention_norm.epsilon,
         batch_first=True,
         norm_first=ours.norm == "pre",
@@ -99,8 +99,6 @@ def _(ours: TransformerBlock) -> nn.TransformerEncoderLayer | nn.TransformerDeco
 @from_torch.register(nn.TransformerEncoderLayer)
 @from_torch.register(nn.TransformerDecoderLayer)
 def _(theirs: nn.TransformerEncoderLayer | nn.TransformerDecoderLayer) -> TransformerBlock:
-    is_relu = theirs.activation is functional.relu or isinstance(theirs.activation, nn.ReLU)
-    _refuse(not is_relu, f"activation {theirs.activation}")
     _refuse(theirs.linear1.bias is None, "no biases")
     _refuse(theirs.training and theirs.dropout.p > 0, f"dropout {theirs.dropout.p}: call .eval() first")
     d_model = theirs.linear1.in_features
@@ -110,6 +108,7 @@ def _(theirs: nn.TransformerEncoderLayer | nn.TransformerDecoderLayer) -> Transf
         d_hidden=theirs.linear1.out_features,
         norm="pre" if theirs.norm_first else "post",
         d_memory=d_model if isinstance(theirs, nn.TransformerDecoderLayer) else None,
+        activation=theirs.activation,
     )
     for each in ours.children():
         if isinstance(each, LayerNorm):

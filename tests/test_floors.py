@@ -7,11 +7,11 @@ from course_lib.project import root
 
 FLOORS = [
     "__init__ project shapes seeding claims ranks",
-    "softmax attention fused_attention masks positions losses pooling",
-    "recurrence convolution embedding multi_head normalisation blocks torch_conversion cache tiling",
+    "softmax attention fused_attention tiling costs trees masks positions losses pooling",
+    "recurrence convolution embedding multi_head normalisation blocks torch_conversion cache decoding",
     "models",
-    "training checkpoints decoding evaluation data pretrained",
-    "properties inspection figures explorers",
+    "training checkpoints evaluation data pretrained",
+    "properties inspection figures explorers capstone",
     "grading authoring runs __main__",
 ]
 FLOOR = {module: floor for floor, modules in enumerate(FLOORS) for module in modules.split()}

@@ -37,7 +37,9 @@ def check(target: str, seed: int | None = None, started: Zygote | None = None, a
     checking = _Check(target, seed, started)
     for exercise, results in checking.judged():
         typer.echo(report.coloured(report.render(exercise, results, str(checking.path))) + "\n")
-    typer.echo(report.closing(checking.results, checking.seed, f"course check {target}"))
+    if whole := checking.whole():
+        typer.echo(report.coloured(report.render_whole(whole)) + "\n")
+    typer.echo(report.closing(checking.results, checking.seed, f"course check {target}", checking.whole_right))
     if left_out := checking.left_out():
         typer.echo(f"left out, and not needed for {target}: {left_out}")
     return checking.code
@@ -91,6 +93,7 @@ class _Check:
         self.asked = self.asked or _asked_by(self.path, self._cells)
         self.seed = fresh_seed() if seed is None else seed
         self.results: list[TaskResult] = []
+        self.whole_right = True
         self._absent: list[str] = []
 
     def judged(self) -> Iterator[tuple[Exercise, list[TaskResult]]]:
@@ -112,6 +115,20 @@ class _Check:
                 noted.note_check(exercise_id, points)
             progress.write(_own_folder(), noted)
 
+    def whole(self) -> dict | None:
+        """Return what is found of the model that the learner's parts make, where all of chapter 15 is asked for."""
+        if [exercise.id[:2] for exercise in self.asked] != ["15"] * len(exercises("15")):
+            return None
+        from course_lib.grading import capstone  # slow to import, and wanted here only
+
+        def open_sessions(path: Path, cells: list[Cell], functions: list[str]) -> _Sessions:
+            return _Sessions(path, cells, functions, self.seed, self._started)
+
+        folder = self.path.parent if Path(self._target).is_file() else _own_folder()
+        whole = capstone.check_folder(folder, open_sessions, self.seed)
+        self.whole_right = whole.right
+        return whole.as_dictionary()
+
     def left_out(self) -> str:
         """Say which cells are no Python where the exercise can do without them; raises CourseError where it cannot."""
         if self._absent:
@@ -123,8 +140,8 @@ class _Check:
 
     @property
     def code(self) -> int:
-        """The exit code: 0, all right; 1, some check failed."""
-        return 0 if report.earned(self.results) == report.total(self.results) else 1
+        """The exit code: 0, all right, and the whole of chapter 15 where it is asked for; 1, some check failed."""
+        return 0 if self.whole_right and report.earned(self.results) == report.total(self.results) else 1
 
     def _judge(self, sessions: "_Sessions", exercise: Exercise, task: Task) -> TaskResult:
         self._submission = sessions.submission(exercise)
@@ -182,6 +199,8 @@ def _check_in_json(checking: _Check, said: dict) -> int:
     for exercise, results in checking.judged():
         said["exercises"].append(report.as_dictionary(exercise, results))
     said |= {"earned": report.earned(checking.results), "points": report.total(checking.results)}
+    if whole := checking.whole():
+        said["whole"] = whole
     said["left_out"] = checking.left_out()
     return checking.code
 

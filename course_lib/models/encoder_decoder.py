@@ -6,6 +6,7 @@ import torch
 from torch import nn
 
 from course_lib.blocks import TransformerBlock
+from course_lib.cache import BlockCache, CachedScores
 from course_lib.embedding import TokenEmbedding
 from course_lib.masks import causal_mask
 from course_lib.normalisation import LayerNorm
@@ -58,16 +59,25 @@ class EncoderDecoder(nn.Module):
         """Return the mask (batch, 1, n) that hides the padding of source tokens (batch, n) from all who read them."""
         return (source != self.padding).unsqueeze(1)  # (batch, 1, n)
 
-    def decode(self, words: torch.Tensor, memory: torch.Tensor, memory_mask: torch.Tensor) -> torch.Tensor:
+    def decode(
+        self,
+        words: torch.Tensor,
+        memory: torch.Tensor,
+        memory_mask: torch.Tensor,
+        caches: list[BlockCache] | None = None,
+    ) -> torch.Tensor:
         """Return the scores of the word after each of `words` (batch, time): (batch, time, vocabulary).
 
-        `memory` is (batch, n, d_model), `memory_mask` (batch, 1, n). Every word sees itself and those before it.
+        `memory` is (batch, n, d_model), `memory_mask` (batch, 1, n). Every word sees itself and those before it. With
+        `caches`, one for each block of the decoder, the words stand behind those that the caches have seen.
         """
         time = check_shape(words, "batch time", "words", batch=len(memory))["time"]
-        vectors = self.dropout(self.embed(words))  # (batch, time, d_model)
-        mask = causal_mask(time).to(words.device)  # (time, time)
-        for block in self.decoder:
-            vectors = block(vectors, memory, mask, memory_mask)  # (batch, time, d_model)
+        before = caches[0].length if caches else 0
+        vectors = self.dropout(self.embed(words, before))  # (batch, time, d_model)
+        mask = causal_mask(time, before + time).to(words.device)  # (time, before + time)
+        for number, block in enumerate(self.decoder):
+            cache = caches[number] if caches else None
+            vectors = block(vectors, memory, mask, memory_mask, cache)  # (batch, time, d_model)
         return self.embed.score(self.decoder_norm(vectors))  # (batch, time, vocabulary)
 
     def forward(self, source: torch.Tensor, words: torch.Tensor) -> torch.Tensor:
@@ -77,15 +87,18 @@ class EncoderDecoder(nn.Module):
         """
         return self.decode(words, self.encode(source), self.memory_mask(source))
 
-    def writer(self, source: torch.Tensor) -> Callable[[torch.Tensor], torch.Tensor]:
+    def writer(self, source: torch.Tensor, cached: bool = True) -> Callable[[torch.Tensor], torch.Tensor]:
         """Return a function that scores the next word (batch, vocabulary) after words (batch, time), for decoding.
 
-        The source (batch, n) is read once. A source of one row serves any number of rows of words: a beam.
+        The source (batch, n) is read once. A source of one row serves any number of rows of words: a beam. Words are
+        read once, too, unless `cached` is False: the same scores, and the specification of the cache.
         """
         memory, memory_mask = self.encode(source), self.memory_mask(source)  # (batch, n, d_model), (batch, 1, n)
 
-        def next_scores(words: torch.Tensor) -> torch.Tensor:
-            shared = memory.expand(len(words), -1, -1)  # (batch, n, d_model)
-            return self.decode(words, shared, memory_mask.expand(len(words), -1, -1))[:, -1]  # (batch, vocabulary)
+        def read(words: torch.Tensor, caches: list[BlockCache] | None, origin: torch.Tensor) -> torch.Tensor:
+            rows = origin if len(memory) > 1 else torch.zeros_like(origin)  # (batch,): each row's source
+            return self.decode(words, memory[rows], memory_mask[rows], caches)[:, -1]  # (batch, vocabulary)
 
-        return next_scores
+        if cached:
+            return CachedScores(read, len(self.decoder))
+        return lambda words: read(words, None, torch.arange(len(words), device=words.device))

@@ -129,7 +129,8 @@ class LanguageModelling(Task):
         tokens = torch.tensor([self.vocabulary.encode(prompt) or self.vocabulary.encode("\n")])  # (1, time)
         if not tokens.numel():
             raise CourseError("the prompt is empty: begin the text with `--prompt`")
-        ever = generate(lambda tokens: model.next_scores(tokens.to(device)).cpu(), tokens, length, generator, **how)
+        writer = model.writer()
+        ever = generate(lambda tokens: writer(tokens.to(device)).cpu(), tokens, length, generator, **how)
         return self.vocabulary.decode(ever[0, tokens.shape[1] :].tolist())
 
     def best_n_gram(self) -> tuple[int, float] | None:

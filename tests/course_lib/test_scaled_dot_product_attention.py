@@ -88,7 +88,8 @@ def test_a_square_causal_mask_is_left_to_the_kernel(monkeypatch):
 
     def kernel(query, key, value, attn_mask, is_causal):
         seen.append((attn_mask is None, is_causal))
-        return value
+        assert query.dim() == key.dim() == value.dim() == 4  # torch's kernels know no other
+        return query[..., :1].expand(*query.shape[:-1], value.shape[-1])
 
     monkeypatch.setattr(functional, "scaled_dot_product_attention", kernel)
     *square, mask = draw(0, [], 4, 4, 3, 2)

@@ -1,0 +1,187 @@
+"""Published weights in this course's models: which of their names, and in which shape, is which of ours.
+
+GPT-2 (Radford et al., 2019) is a `LanguageModel` with learned positions, BERT (Devlin et al., 2019) a
+`MaskedLanguageModel`. The names are those of the files that the package `transformers` reads.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from functools import partial
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file
+from torch import nn
+from torch.nn.functional import gelu
+
+from course_lib.attention import scaled_dot_product_attention
+from course_lib.models.language_model import LanguageModel
+from course_lib.models.masked_language_model import MaskedLanguageModel
+from course_lib.normalisation import LayerNorm
+from course_lib.project import CourseError
+
+Tensors = Mapping[str, torch.Tensor]
+
+# Theirs on the left, ours on the right; N is the number of a layer. A linear layer stands for its weight and its bias.
+GPT2 = {
+    "wte.weight": "embed.weight",
+    "wpe.weight": "positions",
+    "ln_f": "norm",
+    "h.N.ln_1": "blocks.N.attention_norm",
+    "h.N.attn.c_attn": "blocks.N.attention.{to_query,to_key,to_value}",  # side by side in one matrix
+    "h.N.attn.c_proj": "blocks.N.attention.to_output",
+    "h.N.ln_2": "blocks.N.feed_forward_norm",
+    "h.N.mlp.c_fc": "blocks.N.feed_forward.widen",
+    "h.N.mlp.c_proj": "blocks.N.feed_forward.narrow",
+}
+BERT = {
+    "embeddings.word_embeddings.weight": "embed.weight",
+    "embeddings.position_embeddings.weight": "positions",  # plus the vector of the first segment
+    "embeddings.LayerNorm": "embed_norm",
+    "encoder.layer.N.attention.self.query": "blocks.N.attention.to_query",
+    "encoder.layer.N.attention.self.key": "blocks.N.attention.to_key",
+    "encoder.layer.N.attention.self.value": "blocks.N.attention.to_value",
+    "encoder.layer.N.attention.output.dense": "blocks.N.attention.to_output",
+    "encoder.layer.N.attention.output.LayerNorm": "blocks.N.attention_norm",
+    "encoder.layer.N.intermediate.dense": "blocks.N.feed_forward.widen",
+    "encoder.layer.N.output.dense": "blocks.N.feed_forward.narrow",
+    "encoder.layer.N.output.LayerNorm": "blocks.N.feed_forward_norm",
+    "cls.predictions.transform.dense": "to_guess",
+    "cls.predictions.transform.LayerNorm": "guess_norm",
+    "cls.predictions.bias": "score_bias",
+}
+SEGMENTS = "embeddings.token_type_embeddings.weight"
+# Masks that older files carry, copies of the table, and what BERT needs for pairs of sentences only.
+NOT_NEEDED = re.compile(
+    r"h\.\d+\.attn\.(bias|masked_bias)|lm_head\.weight|cls\.predictions\.decoder\.(weight|bias)"
+    r"|cls\.seq_relationship\..*|pooler\..*|embeddings\.position_ids"
+)
+
+
+def from_gpt2(tensors: Tensors, heads: int) -> LanguageModel:
+    """Return a LanguageModel that computes what GPT-2 with these tensors does.
+
+    `tensors` are named as in the published files, with or without "transformer." in front. GPT-2 keeps the matrices of
+    its linear layers (in, out), the transpose of torch's, and queries, keys and values in one of them. Raises
+    ValueError for a tensor that is missing, has no place here, or has another shape than it should.
+    """
+    tensors = _without_prefix(tensors, "transformer.")
+    vocabulary, d_model = _shape(tensors, "wte.weight")
+    longest, _ = _shape(tensors, "wpe.weight")
+    ours = LanguageModel(
+        vocabulary,
+        longest,
+        d_model,
+        heads,
+        layers=_layers(tensors, r"h\.(\d+)\."),
+        d_hidden=_shape(tensors, "h.0.mlp.c_fc.weight")[1],
+        attend=scaled_dot_product_attention,
+        learned_positions=True,
+        activation=partial(gelu, approximate="tanh"),
+    )
+    turned = {name: each.T if re.search(r"c_\w+\.weight$", name) else each for name, each in tensors.items()}
+    return _filled(ours, turned, GPT2)
+
+
+def from_bert(tensors: Tensors, heads: int) -> MaskedLanguageModel:
+    """Return a MaskedLanguageModel that computes what BERT with these tensors does for texts of one segment.
+
+    `tensors` are named as in the published files, with or without "bert." in front, gains and biases of normalisations
+    also as "gamma" and "beta". The vector that BERT adds to every token of the first segment is added to the positions.
+    Errors are those of `from_gpt2`.
+    """
+    tensors = _without_prefix(tensors, "bert.")
+    tensors = {name.replace(".gamma", ".weight").replace(".beta", ".bias"): each for name, each in tensors.items()}
+    vocabulary, d_model = _shape(tensors, "embeddings.word_embeddings.weight")
+    longest, _ = _shape(tensors, "embeddings.position_embeddings.weight")
+    ours = MaskedLanguageModel(
+        vocabulary,
+        longest,
+        d_model,
+        heads,
+        layers=_layers(tensors, r"encoder\.layer\.(\d+)\."),
+        d_hidden=_shape(tensors, "encoder.layer.0.intermediate.dense.weight")[0],
+    )
+    for module in ours.modules():
+        if isinstance(module, LayerNorm):
+            module.epsilon = 1e-12
+    _shape(tensors, SEGMENTS)
+    segments = tensors.pop(SEGMENTS)  # (2, d_model)
+    positions = "embeddings.position_embeddings.weight"
+    return _filled(ours, tensors | {positions: tensors[positions] + segments[0]}, BERT)
+
+
+def load(folder: Path | str) -> LanguageModel | MaskedLanguageModel:
+    """Return the model in `folder`: its weights in `model.safetensors`, its number of heads in `config.json`.
+
+    Such a folder comes of `hf download openai-community/gpt2 model.safetensors config.json tokenizer.json --local-dir
+    gpt2`, and likewise `google-bert/bert-base-uncased`. Raises CourseError where a file is not there or broken, or is
+    of another family.
+    """
+    try:
+        settings = json.loads((Path(folder) / "config.json").read_text(encoding="utf-8"))
+        tensors = load_file(Path(folder) / "model.safetensors")
+    except (OSError, ValueError, SafetensorError) as error:
+        raise CourseError(f"{folder} holds no published model: {error}") from error
+    family = settings.get("model_type")
+    if family == "gpt2":
+        return from_gpt2(tensors, settings["n_head"]).eval()
+    if family == "bert":
+        return from_bert(tensors, settings["num_attention_heads"]).eval()
+    raise CourseError(f"{folder} holds a model of the family {family!r}, expected 'gpt2' or 'bert'")
+
+
+def _without_prefix(tensors: Tensors, prefix: str) -> dict[str, torch.Tensor]:
+    return {name.removeprefix(prefix): each for name, each in tensors.items()}
+
+
+def _shape(tensors: Tensors, name: str) -> torch.Size:
+    if name not in tensors:
+        raise ValueError(f"`tensors` has no {name!r}")
+    return tensors[name].shape
+
+
+def _layers(tensors: Tensors, pattern: str) -> int:
+    return 1 + max(int(found[1]) for name in tensors if (found := re.match(pattern, name)))
+
+
+@torch.no_grad()
+def _filled(ours: nn.Module, tensors: Tensors, names: Mapping[str, str]) -> nn.Module:
+    """Copy every tensor to its place in `ours`, as `names` says."""
+    state: dict[str, torch.Tensor] = {}
+    for name, tensor in tensors.items():
+        if not NOT_NEEDED.fullmatch(name):
+            places = _places(name, names)
+            state |= zip(places, tensor.chunk(len(places)), strict=True)
+    own = ours.state_dict()
+    faults = [f"{name} is missing" for name in own if name not in state]
+    faults += [
+        f"{name} has shape {tuple(each.shape)}, expected {tuple(own[name].shape)}"
+        for name, each in state.items()
+        if name in own and each.shape != own[name].shape
+    ]
+    if faults:
+        raise ValueError(f"`tensors` do not fit: {'; '.join(faults[:3])}")
+    ours.load_state_dict(state)
+    return ours
+
+
+def _places(theirs: str, names: Mapping[str, str]) -> Iterable[str]:
+    """Return our name, or our three names, of the parameter `theirs`."""
+    layer = re.search(r"\.(\d+)\.", theirs)
+    general = re.sub(r"\.\d+\.", ".N.", theirs, count=1)
+    module, _, kind = general.rpartition(".")
+    if general in names:
+        place = names[general]
+    elif module in names:
+        # Our normalisations call their stretch a gain.
+        place = f"{names[module]}.{'gain' if kind == 'weight' and 'norm' in names[module].split('.')[-1] else kind}"
+    else:
+        raise ValueError(f"`tensors` has {theirs!r}, which has no place here")
+    place = place.replace(".N.", f".{layer[1]}.") if layer else place
+    if "{" not in place:
+        return [place]
+    before, between, after = re.split(r"[{}]", place)
+    return [f"{before}{each}{after}" for each in between.split(",")]

@@ -1,0 +1,132 @@
+"""Small random checkpoints of the published layouts, made by `transformers`, compute here what they compute there."""
+
+import json
+
+import pytest
+import torch
+from safetensors.torch import save_file
+
+from course_lib.models import published
+from course_lib.models.published import BERT, GPT2, from_bert, from_gpt2
+from course_lib.project import CourseError
+
+TABLES = ("word", "position", "token_type")
+transformers = pytest.importorskip("transformers")
+
+
+@pytest.fixture
+def gpt2():
+    torch.manual_seed(0)
+    config = transformers.GPT2Config(
+        vocab_size=23, n_positions=12, n_embd=16, n_layer=3, n_head=4, bos_token_id=0, eos_token_id=0
+    )
+    return shaken(transformers.GPT2LMHeadModel(config))
+
+
+@pytest.fixture
+def bert():
+    torch.manual_seed(0)
+    config = transformers.BertConfig(
+        vocab_size=23,
+        max_position_embeddings=12,
+        hidden_size=16,
+        num_hidden_layers=3,
+        num_attention_heads=4,
+        intermediate_size=40,
+    )
+    return shaken(transformers.BertForMaskedLM(config))
+
+
+def shaken(model):
+    """Give every parameter random entries: as they begin, biases are all 0, and a lost one would not be seen."""
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.copy_(torch.randn_like(parameter) * 0.3)
+    return model.eval()
+
+
+def test_gpt2_gives_the_same_logits(gpt2):
+    ours, tokens = from_gpt2(gpt2.state_dict(), heads=4), torch.randint(23, (2, 9))
+    assert gpt2(tokens).logits.std() > 0.5
+    torch.testing.assert_close(ours(tokens), gpt2(tokens).logits, atol=1e-4, rtol=0)
+    # With the cache, and left padding, as well.
+    padded = torch.cat([torch.zeros(2, 3, dtype=torch.long), tokens], dim=1)
+    scores = ours.writer(torch.tensor([3, 3]))(padded)
+    torch.testing.assert_close(scores, gpt2(tokens).logits[:, -1], atol=1e-4, rtol=0)
+
+
+def test_bert_gives_the_same_logits_also_where_there_is_padding(bert):
+    ours, tokens = from_bert(bert.state_dict(), heads=4), torch.randint(1, 23, (2, 9))
+    tokens[1, 6:] = 0
+    theirs = bert(tokens, attention_mask=(tokens != 0).long()).logits
+    assert theirs.std() > 0.5
+    torch.testing.assert_close(ours(tokens)[0], theirs[0], atol=1e-4, rtol=0)
+    torch.testing.assert_close(ours(tokens)[1, :6], theirs[1, :6], atol=1e-4, rtol=0)
+
+
+def test_quiet_vectors_are_normalised_as_there(bert):
+    """Entries of a thousandth: what is added to their variance must be the published number."""
+    with torch.no_grad():
+        for table in (bert.bert.embeddings.get_parameter(f"{name}_embeddings.weight") for name in TABLES):
+            table *= 1e-3
+    # The table is the output, too, and makes the scores as small: in float64 they can be told apart all the same.
+    ours, theirs, tokens = from_bert(bert.state_dict(), heads=4).double(), bert.double(), torch.randint(1, 23, (2, 9))
+    torch.testing.assert_close(ours(tokens), theirs(tokens).logits, atol=1e-9, rtol=0)
+
+
+def test_the_tables_name_every_tensor_that_is_needed(gpt2, bert):
+    """No entry of the documented mapping is idle: without it, the model cannot be filled."""
+    for names, convert, tensors in ((GPT2, from_gpt2, gpt2.state_dict()), (BERT, from_bert, bert.state_dict())):
+        for theirs in list(names):
+            taken = names.pop(theirs)
+            try:
+                with pytest.raises(ValueError, match="has no place here"):
+                    convert(tensors, heads=4)
+            finally:
+                names[theirs] = taken
+
+
+def test_older_files_say_gamma_and_beta_and_carry_more(gpt2, bert):
+    tokens = torch.randint(1, 23, (1, 5))
+    old = {
+        name.replace("LayerNorm.weight", "LayerNorm.gamma").replace("LayerNorm.bias", "LayerNorm.beta"): each
+        for name, each in bert.state_dict().items()
+    }
+    old |= {"bert.pooler.dense.weight": torch.zeros(16, 16), "cls.seq_relationship.bias": torch.zeros(2)}
+    torch.testing.assert_close(from_bert(old, heads=4)(tokens), bert(tokens).logits, atol=1e-4, rtol=0)
+    old = {name.removeprefix("transformer."): each for name, each in gpt2.state_dict().items()}
+    del old["lm_head.weight"]
+    old["h.0.attn.bias"] = torch.ones(1, 1, 12, 12)
+    torch.testing.assert_close(from_gpt2(old, heads=4)(tokens), gpt2(tokens).logits, atol=1e-4, rtol=0)
+
+
+def test_what_does_not_fit_is_named(gpt2):
+    tensors = gpt2.state_dict()
+    with pytest.raises(ValueError, match="has no 'wpe.weight'"):
+        from_gpt2({name: each for name, each in tensors.items() if "wpe" not in name}, heads=4)
+    with pytest.raises(ValueError, match="blocks.1.feed_forward.widen.bias is missing"):
+        from_gpt2({name: each for name, each in tensors.items() if "h.1.mlp.c_fc.bias" not in name}, heads=4)
+    with pytest.raises(ValueError, match="'transformer.adapter.weight'|'adapter.weight', which has no place"):
+        from_gpt2(tensors | {"adapter.weight": torch.zeros(2)}, heads=4)
+    with pytest.raises(ValueError, match=r"norm.gain has shape \(5,\), expected \(16,\)"):
+        from_gpt2(tensors | {"transformer.ln_f.weight": torch.zeros(5)}, heads=4)
+
+
+@pytest.mark.parametrize("family", ["gpt2", "bert"])
+def test_a_folder_is_loaded_as_it_was_downloaded(tmp_path, family, request):
+    theirs = request.getfixturevalue(family)
+    theirs.save_pretrained(tmp_path)
+    tokens = torch.randint(1, 23, (2, 7))
+    torch.testing.assert_close(published.load(tmp_path)(tokens), theirs(tokens).logits, atol=1e-4, rtol=0)
+
+
+def test_a_folder_that_holds_something_else_is_one_clear_sentence(tmp_path):
+    with pytest.raises(CourseError, match="holds no published model"):
+        published.load(tmp_path)
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": "llama"}))
+    (tmp_path / "model.safetensors").write_bytes(b"no tensors")
+    with pytest.raises(CourseError, match="holds no published model"):
+        published.load(tmp_path)
+    save_file({"a": torch.zeros(1)}, tmp_path / "model.safetensors")
+    with pytest.raises(CourseError, match="family 'llama', expected 'gpt2' or 'bert'"):
+        published.load(tmp_path)
