@@ -80,9 +80,10 @@ COMPARE_DOT = COMPARE[DOT]
 
 
 def far(case: Case) -> Case:
-    """Dot products around 20,000 with some queries, around -20,000 with others, all of them whole numbers."""
+    """Dot products around 20,000 and around -20,000 with queries by turns, all of them whole numbers."""
     query, key = torch.zeros_like(case["query"]), case["key"].clone()
-    query[..., 0] = torch.where(case["query"][..., 0] < 0, -256.0, 256.0)
+    query[..., ::2, 0], query[..., 1::2, 0] = 256.0, -256.0
+    query[1::2, :, 0] *= -1  # where there is one query only, its sign goes by the sequence
     key[..., 0] = 80 + (2 * key[..., 0]).round() / 256
     return everything_seen(case) | {"query": query, "key": key, "compare": COMPARE_DOT}
 
