@@ -123,13 +123,13 @@ def load(folder: Path | str) -> LanguageModel | MaskedLanguageModel:
     try:
         settings = json.loads((Path(folder) / "config.json").read_text(encoding="utf-8"))
         tensors = load_file(Path(folder) / "model.safetensors")
-    except (OSError, ValueError, SafetensorError) as error:
+        family = settings["model_type"]
+        if family == "gpt2":
+            return from_gpt2(tensors, settings["n_head"]).eval()
+        if family == "bert":
+            return from_bert(tensors, settings["num_attention_heads"]).eval()
+    except (OSError, ValueError, TypeError, KeyError, SafetensorError) as error:
         raise CourseError(f"{folder} holds no published model: {error}") from error
-    family = settings.get("model_type")
-    if family == "gpt2":
-        return from_gpt2(tensors, settings["n_head"]).eval()
-    if family == "bert":
-        return from_bert(tensors, settings["num_attention_heads"]).eval()
     raise CourseError(f"{folder} holds a model of the family {family!r}, expected 'gpt2' or 'bert'")
 
 
@@ -144,7 +144,7 @@ def _shape(tensors: Tensors, name: str) -> torch.Size:
 
 
 def _layers(tensors: Tensors, pattern: str) -> int:
-    return 1 + max(int(found[1]) for name in tensors if (found := re.match(pattern, name)))
+    return 1 + max((int(found[1]) for name in tensors if (found := re.match(pattern, name))), default=-1)
 
 
 @torch.no_grad()

@@ -104,6 +104,8 @@ def test_what_does_not_fit_is_named(gpt2):
     tensors = gpt2.state_dict()
     with pytest.raises(ValueError, match="has no 'wpe.weight'"):
         from_gpt2({name: each for name, each in tensors.items() if "wpe" not in name}, heads=4)
+    with pytest.raises(ValueError, match="has no 'h.0.mlp.c_fc.weight'"):
+        from_gpt2({name: each for name, each in tensors.items() if ".h." not in name}, heads=4)
     with pytest.raises(ValueError, match="blocks.1.feed_forward.widen.bias is missing"):
         from_gpt2({name: each for name, each in tensors.items() if "h.1.mlp.c_fc.bias" not in name}, heads=4)
     with pytest.raises(ValueError, match="'transformer.adapter.weight'|'adapter.weight', which has no place"):
@@ -130,3 +132,7 @@ def test_a_folder_that_holds_something_else_is_one_clear_sentence(tmp_path):
     save_file({"a": torch.zeros(1)}, tmp_path / "model.safetensors")
     with pytest.raises(CourseError, match="family 'llama', expected 'gpt2' or 'bert'"):
         published.load(tmp_path)
+    for settings in ([], {}, {"model_type": "gpt2"}, {"model_type": "gpt2", "n_head": 2}):
+        (tmp_path / "config.json").write_text(json.dumps(settings))
+        with pytest.raises(CourseError, match="holds no published model"):
+            published.load(tmp_path)
