@@ -63,7 +63,7 @@ def _content(value: Any) -> Any:
         return tuple((name, _content(each)) for name, each in value.items())
     if not isinstance(value, torch.Tensor):
         return value
-    return value.dtype, value.shape, value.detach().reshape(-1).contiguous().view(torch.uint8).numpy().tobytes()
+    return value.dtype, value.shape, value.detach().numpy().tobytes()
 
 
 def _questions(task: Task, seed: int) -> list[Question]:
