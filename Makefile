@@ -2,7 +2,9 @@
 #   make book    build the book and say where it is        (SOLUTIONS=0 leaves the worked solutions out)
 #   make test    run everything: lint, unit tests and doctests, the notebooks, the book in a browser
 # and   make serve   read the book at http://localhost:8000
-#       make check   lint only
+#       make check   lint, and whether generated files are in step
+#       make check-exercise ID=03.6    what is missing in one exercise, in sentences
+#       make soak MINUTES=60           what must hold on every seed, on fresh ones
 #       make clean   remove what the others made
 # Each step runs only when its inputs changed. Stamps: .venv/.installed, .venv/.browser, .venv/.locks, _build/html/.built
 
@@ -11,6 +13,9 @@ BIN     := .venv/bin
 PYTEST  := $(BIN)/python -m pytest --quiet
 WORKERS := --numprocesses auto --maxprocesses 8
 PORT    ?= 8000
+MINUTES ?= 60
+# Of all that is random in the tests; another one makes them look elsewhere.
+export COURSE_TEST_SEED ?= 0
 
 ifeq ($(SOLUTIONS),0)
 OUTPUT := _build/without_solutions
@@ -26,7 +31,7 @@ endif
 SOURCES := _config.yml $(TOC) $(shell find book exercises solutions course_lib -type f -not -path 'book/text/*' \
     -not -path '*/.*' -not -path '*/__pycache__/*' 2>/dev/null)
 
-.PHONY: book serve check test test-code test-notebooks test-rendered clean
+.PHONY: book serve check check-exercise soak test test-code test-notebooks test-rendered clean
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 
@@ -54,8 +59,15 @@ check: .venv/.installed
 	$(BIN)/course sync --check
 	$(BIN)/course make-exercises --check
 
-test: check test-code test-notebooks test-rendered
-	@echo "All of it passed."
+check-exercise: .venv/.installed
+	@$(BIN)/course check-exercise $(ID)
+
+soak: .venv/.installed .venv/.locks
+	$(BIN)/python -m tests.soak --minutes $(MINUTES)
+
+test:
+	@echo "What is random in the tests comes from seed $(COURSE_TEST_SEED)."
+	@MAKE=$(MAKE) $(PYTHON) tests/timed.py .venv/.installed check test-code test-notebooks book test-rendered
 
 test-code: .venv/.installed .venv/.locks
 	$(PYTEST) $(WORKERS) -m "not rendered"

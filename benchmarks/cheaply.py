@@ -36,15 +36,15 @@ def ratio(one: Callable[[], object], other: Callable[[], object]) -> float:
     return statistics.median(seconds(one) / seconds(other) for _ in range(REPEATS))
 
 
-def written(next_scores: Callable, length: int) -> torch.Tensor:
+def written(next_token_logits: Callable, length: int) -> torch.Tensor:
     """Return a text of this many tokens."""
     prompt = torch.zeros(1, 1, dtype=torch.long)
-    return generate(next_scores, prompt, length, torch.Generator().manual_seed(0))
+    return generate(next_token_logits, prompt, length, torch.Generator().manual_seed(0))
 
 
 def writing(model: LanguageModel, length: int) -> float:
     """Return how many times as long a text takes when all is read anew for each token."""
-    ways = partial(written, model.next_scores, length), lambda: written(model.writer(), length)
+    ways = partial(written, model.next_token_logits, length), lambda: written(model.next_token_scorer(), length)
     assert torch.equal(*(way() for way in ways))
     return ratio(*ways)
 
@@ -59,7 +59,7 @@ def attending(attend: Callable, length: int) -> float:
 def main() -> None:
     """Print one line for each length."""
     torch.set_num_threads(1)
-    model = LanguageModel(vocabulary=96, longest=512, d_model=128, heads=4, layers=4).eval()
+    model = LanguageModel(vocab_size=96, max_length=512, d_model=128, heads=4, layers=4).eval()
     print("texts written by 4 layers of width 128: reading all anew over cached")
     for length in tqdm((32, 128, 511), desc="lengths", leave=False):
         print(f"{length:6} tokens {writing(model, length):6.1f}")

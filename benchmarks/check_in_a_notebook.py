@@ -9,17 +9,17 @@ import statistics
 import time
 
 from course_lib.grading import check
-from course_lib.grading.declarations import chapters, exercises
-from course_lib.grading.session import Here
-from course_lib.grading.submission import read_cells
+from course_lib.grading.catalogue import catalogue
+from course_lib.grading.notebook_file import read_cells
+from course_lib.grading.session import InProcessSession
 from course_lib.project import find_chapter, root
 
 REPEATS = 21
 
 medians = []
-for chapter in chapters():
-    answers = Here(chapter, read_cells(find_chapter(root() / "solutions", chapter, ".md"))).names
-    for exercise in exercises(chapter):
+for chapter in catalogue().chapters:
+    answers = InProcessSession(chapter, read_cells(find_chapter(root() / "solutions", chapter, ".md"))).names
+    for exercise in catalogue().exercises(chapter):
         for task in exercise.tasks:
             times = []
             for _ in range(REPEATS):

@@ -19,10 +19,10 @@ from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-from course_lib.grading.declarations import exercises
+from course_lib.grading.catalogue import catalogue
 from course_lib.grading.grade_command import grade
 from course_lib.grading.gradebook import Gradebook
-from course_lib.grading.isolation import probe, sandbox
+from course_lib.grading.sandbox import probe, tiers
 
 STUDENTS = 300
 ANSWERS = {
@@ -56,7 +56,7 @@ ANSWERS = {
 
 def write_class(folder: Path) -> None:
     """Write one file for each student; a third is right, a third has a mistake, a third is not written."""
-    tasks = [task for exercise in exercises("02") for task in exercise.tasks]
+    tasks = [task for exercise in catalogue().exercises("02") for task in exercise.tasks]
     for student in range(STUDENTS):
         lines = ["import torch", "from course_lib.grading import check"]
         for number, task in enumerate(tasks):
@@ -70,7 +70,7 @@ def main() -> None:
         folder = Path(place) / "class"
         folder.mkdir()
         write_class(folder)
-        for tier in filter(probe.works, (sandbox.BUBBLEWRAP, sandbox.LANDLOCK)):
+        for tier in filter(probe.works, (tiers.BUBBLEWRAP, tiers.LANDLOCK)):
             probe.strongest = lambda unsafe=False, tier=tier: tier
             for only in (("02.3",), ("02",)):
                 for cores in (1, 2):

@@ -13,10 +13,10 @@ from course_lib.shapes import check_shape
 
 
 class FeedForward(nn.Module):
-    """Work on each position alone: widen it, bend it, bring it back to its width.
+    """Work on each position alone: expand it, apply a nonlinearity, contract it to its old width.
 
-    `activation` bends: by default it sets what is negative to 0, as in Vaswani et al. (2017); the models of Chapter 12
-    take another one.
+    `activation` is the nonlinearity: by default ReLU, as in Vaswani et al. (2017); the models of Chapter 12 take
+    another one.
 
     >>> FeedForward(d_model=8, d_hidden=32)(torch.zeros(2, 5, 8)).shape
     torch.Size([2, 5, 8])
@@ -25,24 +25,75 @@ class FeedForward(nn.Module):
     def __init__(self, d_model: int, d_hidden: int, activation: Callable = torch.relu):
         super().__init__()
         self.activation = activation
-        self.widen = nn.Linear(d_model, d_hidden)
-        self.narrow = nn.Linear(d_hidden, d_model)
+        self.expand = nn.Linear(d_model, d_hidden)
+        self.contract = nn.Linear(d_hidden, d_model)
 
     def forward(self, inputs: torch.Tensor) -> torch.Tensor:
         """Return outputs (..., d_model) of inputs (..., d_model)."""
-        check_shape(inputs, "... d_model", "inputs", d_model=self.widen.in_features)
-        hidden = self.activation(self.widen(inputs))  # (..., d_hidden)
-        return self.narrow(hidden)  # (..., d_model)
+        check_shape(inputs, "... d_model", "inputs", d_model=self.expand.in_features)
+        hidden = self.activation(self.expand(inputs))  # (..., d_hidden)
+        return self.contract(hidden)  # (..., d_model)
 
 
-class TransformerBlock(nn.Module):
-    """Self-attention and a feed-forward network, each with a residual connection and a layer normalisation.
+class Block(nn.Module):
+    """What every transformer block does with its sublayers, each with a skip connection and a normalisation.
+
+    A subclass makes the sublayers: `attention`, `cross_attention` (None where no memory is read) and `feed_forward`,
+    for each of them a normalisation, `attention_norm` and so on, and `dropout`, for what each sublayer adds. `norm` and
+    `residual` are as in `TransformerBlock`.
+    """
+
+    norm: str | None = "pre"
+    residual = True
+
+    def steps(
+        self,
+        inputs: torch.Tensor,
+        memory: torch.Tensor | None = None,
+        mask: torch.Tensor | None = None,
+        memory_mask: torch.Tensor | None = None,
+        cache: BlockCache | None = None,
+        causal: bool = False,
+        need_weights: bool = False,
+    ) -> tuple[torch.Tensor, torch.Tensor | None]:
+        """Return outputs (batch, time, d_model) and, where they are needed, the weights with which a memory was read.
+
+        The arguments are those of `TransformerBlock.forward`.
+        """
+        own, of_memory = (None, None) if cache is None else (cache.own, cache.memory)
+        weights = None
+
+        def mix(vectors: torch.Tensor) -> torch.Tensor:
+            return self.attention(vectors, mask=mask, cache=own, causal=causal, need_weights=False)[0]
+
+        def read(vectors: torch.Tensor) -> torch.Tensor:
+            nonlocal weights
+            found, weights = self.cross_attention(
+                vectors, memory, mask=memory_mask, cache=of_memory, need_weights=need_weights
+            )
+            return found
+
+        vectors = self._step(inputs, mix, self.attention_norm)  # (batch, time, d_model)
+        if self.cross_attention is not None:
+            vectors = self._step(vectors, read, self.cross_attention_norm)  # (batch, time, d_model)
+        return self._step(vectors, lambda each: self.feed_forward(inputs=each), self.feed_forward_norm), weights
+
+    def _step(self, vectors: torch.Tensor, sublayer: Callable, normalise: nn.Module) -> torch.Tensor:
+        """Pass vectors (batch, time, d_model) through one sublayer, with its skip connection and its normalisation."""
+        change = self.dropout(sublayer(normalise(vectors) if self.norm == "pre" else vectors))  # (batch, time, d_model)
+        result = vectors + change if self.residual else change  # (batch, time, d_model)
+        return normalise(result) if self.norm == "post" else result
+
+
+class TransformerBlock(Block):
+    """Self-attention and a feed-forward network, each with a skip connection and a layer normalisation.
 
     `norm` says where the normalisation stands: "pre", before each sublayer, on the branch; "post", after the sum, on
-    the road itself; None, nowhere. With `d_memory`, a sublayer between the two reads a memory of that width: the block
-    of a decoder. `residual=False` takes the road away, the control of Chapter 8. In training, what each sublayer says
-    loses the share `dropout` of its numbers. `activation` is that of the feed-forward network. After Vaswani et al.
-    (2017), who normalise after the sum. Raises ValueError for another `norm`.
+    the residual stream itself; None, nowhere. With `d_memory`, a sublayer between the two reads a memory of that width:
+    the block of a decoder. `residual=False` takes the skip connections away, the control of Chapter 8. In training,
+    each number that a sublayer adds is set to 0 with the probability `dropout`. `attend` is for self-attention,
+    `attend_memory` for the memory; `activation` is that of the feed-forward network. After Vaswani et al. (2017), who
+    normalise after the sum. Raises ValueError for another `norm`.
 
     >>> TransformerBlock(d_model=8, heads=2, d_hidden=32)(torch.zeros(3, 5, 8)).shape
     torch.Size([3, 5, 8])
@@ -57,6 +108,7 @@ class TransformerBlock(nn.Module):
         residual: bool = True,
         d_memory: int | None = None,
         attend: Callable = scaled_dot_product_attention,
+        attend_memory: Callable = scaled_dot_product_attention,
         dropout: float = 0.0,
         activation: Callable = torch.relu,
     ):
@@ -66,13 +118,18 @@ class TransformerBlock(nn.Module):
         self.norm, self.residual = norm, residual
         self.attention = MultiHeadAttention(d_model, heads, attend=attend)
         self.attention_norm = self._normalisation(d_model)
+        self.cross_attention = None
         if d_memory is not None:
-            self.cross_attention = MultiHeadAttention(d_model, heads, d_memory=d_memory)
+            self.cross_attention = MultiHeadAttention(d_model, heads, d_memory=d_memory, attend=attend_memory)
             self.cross_attention_norm = self._normalisation(d_model)
-        self.reads_memory = d_memory is not None
         self.feed_forward = FeedForward(d_model, d_hidden, activation)
         self.feed_forward_norm = self._normalisation(d_model)
         self.dropout = nn.Dropout(dropout)
+
+    @property
+    def reads_memory(self) -> bool:
+        """Whether this is the block of a decoder."""
+        return self.cross_attention is not None
 
     def forward(
         self,
@@ -81,31 +138,20 @@ class TransformerBlock(nn.Module):
         mask: torch.Tensor | None = None,
         memory_mask: torch.Tensor | None = None,
         cache: BlockCache | None = None,
+        causal: bool = False,
     ) -> torch.Tensor:
         """Return outputs (batch, time, d_model) of inputs (batch, time, d_model).
 
-        `mask` broadcasts to (batch, time, time). A block of a decoder reads memory (batch, key, d_memory) through
-        `memory_mask`, which broadcasts to (batch, time, key). With a `cache`, the inputs continue those that it has
-        seen, which adds as many columns to the mask. Raises ValueError for a memory that nobody reads, or none where
-        one is read.
+        `mask` broadcasts to (batch, time, time); `causal` hides the future as well. A block of a decoder reads memory
+        (batch, key, d_memory) through `memory_mask`, which broadcasts to (batch, time, key). With a `cache`, the inputs
+        continue those that it has seen, which adds as many columns to the mask. Raises ValueError for a memory that
+        nobody reads, or none where one is read.
         """
         if self.reads_memory and memory is None:
             raise ValueError("`memory` is None, expected a tensor: this block was made with `d_memory`")
         if not self.reads_memory and not (memory is None and memory_mask is None):
             raise ValueError("`memory` or `memory_mask` came, expected neither: this block was made without `d_memory`")
-        own, of_memory = (None, None) if cache is None else (cache.own, cache.memory)
-        vectors = self._step(inputs, lambda x: self.attention(x, mask=mask, cache=own)[0], self.attention_norm)
-        if self.reads_memory:
-            vectors = self._step(
-                vectors, lambda x: self.cross_attention(x, memory, memory_mask, of_memory)[0], self.cross_attention_norm
-            )
-        return self._step(vectors, self.feed_forward, self.feed_forward_norm)
-
-    def _step(self, vectors: torch.Tensor, sublayer: Callable, normalise: nn.Module) -> torch.Tensor:
-        """Pass vectors (batch, time, d_model) through one sublayer, with its road and its normalisation."""
-        change = self.dropout(sublayer(normalise(vectors) if self.norm == "pre" else vectors))  # (batch, time, d_model)
-        result = vectors + change if self.residual else change  # (batch, time, d_model)
-        return normalise(result) if self.norm == "post" else result
+        return self.steps(inputs, memory, mask, memory_mask, cache, causal)[0]
 
     def _normalisation(self, d_model: int) -> nn.Module:
         return nn.Identity() if self.norm is None else LayerNorm(d_model)

@@ -1,7 +1,7 @@
 """The key-value cache: what was read is not read again.
 
-Under a causal mask, the keys and values of a place never change when more is written behind it. So a model that writes
-keeps them, and at each step computes those of the new tokens only.
+Under a causal mask, the keys and values of a position never change when more is written behind it. So a model that
+writes keeps them, and at each step computes those of the new tokens only.
 """
 
 from collections.abc import Callable
@@ -12,35 +12,35 @@ from course_lib.shapes import check_shape
 
 
 class KeyValueCache:
-    """Keep the keys and values of one attention, in room for `room` places that is made once, at the first append.
+    """Keep the keys and values of one attention, in tensors of `capacity` positions that are made at the first append.
 
-    When the room is full, twice as much is made, as Python does for its lists. Raises ValueError for no room.
+    When they are full, the capacity is doubled, as Python does for its lists. Raises ValueError for a capacity below 1.
 
-    >>> cache = KeyValueCache(room=8)
+    >>> cache = KeyValueCache(capacity=8)
     >>> for new in (3, 1):
     ...     key, value = cache.append(torch.zeros(2, 4, new, 5), torch.zeros(2, 4, new, 5))
-    >>> key.shape, cache.length, cache.numbers
+    >>> key.shape, cache.length, cache.numel
     (torch.Size([2, 4, 4, 5]), 4, 640)
     """
 
-    def __init__(self, room: int = 64):
-        if room < 1:
-            raise ValueError(f"`room` is {room}, expected at least 1 place")
-        self.room, self.length = room, 0
-        self._key = self._value = torch.empty(0, 0, 0, 0)  # (batch, heads, room, d_head) from the first append on
+    def __init__(self, capacity: int = 64):
+        if capacity < 1:
+            raise ValueError(f"`capacity` is {capacity}, expected at least 1 position")
+        self.capacity, self.length = capacity, 0
+        self._key = self._value = torch.empty(0, 0, 0, 0)  # (batch, heads, capacity, d_head) from the first append on
 
     @property
-    def held(self) -> tuple[torch.Tensor, torch.Tensor]:
-        """Key and value of all places so far, each (batch, heads, length, d_head)."""
+    def contents(self) -> tuple[torch.Tensor, torch.Tensor]:
+        """Key and value of all positions so far, each (batch, heads, length, d_head)."""
         return self._key[:, :, : self.length], self._value[:, :, : self.length]
 
     @property
-    def numbers(self) -> int:
-        """How many numbers there is room for."""
+    def numel(self) -> int:
+        """How many numbers the tensors hold when they are full."""
         return self._key.numel() + self._value.numel()
 
     def append(self, key: torch.Tensor, value: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Take in keys and values (batch, heads, new, d_head); return those of all places so far.
+        """Take in keys and values (batch, heads, new, d_head); return those of all positions so far.
 
         Raises ValueError where batch, heads or d_head are not those of what is kept.
         """
@@ -49,24 +49,26 @@ class KeyValueCache:
             width = {"d_head": kept.shape[-1]} if self.length else {}
             known |= {"new": check_shape(each, "batch heads new d_head", name, **known, **width)["new"]}
         end = self.length + known["new"]
-        self._make_room(end, key, value)
+        self._reserve(end, key, value)
         self._key[:, :, self.length : end] = key
         self._value[:, :, self.length : end] = value
         self.length = end
-        return self.held
+        return self.contents
 
     def select(self, rows: torch.Tensor) -> None:
         """Go on with these rows (row,) of the batch, in this order: any of them, any number of times."""
-        self._key, self._value = self._key[rows], self._value[rows]  # (row, heads, room, d_head)
+        self._key, self._value = self._key[rows], self._value[rows]  # (row, heads, capacity, d_head)
 
-    def _make_room(self, places: int, key: torch.Tensor, value: torch.Tensor) -> None:
-        """See to it that there is room for so many places, for keys and values like these."""
-        if self.length and places <= self._key.shape[2]:
+    def _reserve(self, positions: int, key: torch.Tensor, value: torch.Tensor) -> None:
+        """Make the tensors long enough for so many positions, for keys and values like these."""
+        if self.length and positions <= self._key.shape[2]:
             return
-        while self.room < places:
-            self.room *= 2
-        old = self.held
-        self._key, self._value = (each.new_empty(*each.shape[:2], self.room, each.shape[3]) for each in (key, value))
+        while self.capacity < positions:
+            self.capacity *= 2
+        old = self.contents
+        self._key, self._value = (
+            each.new_empty(*each.shape[:2], self.capacity, each.shape[3]) for each in (key, value)
+        )
         if self.length:
             self._key[:, :, : self.length], self._value[:, :, : self.length] = old
 
@@ -89,24 +91,24 @@ class BlockCache:
                 cache.select(rows)
 
 
-class CachedScores:
-    """Score the next token after tokens (batch, time), of which only those that are new are read.
+class CachedDecoder:
+    """Give the logits of the token after tokens (batch, time), of which only those that are new are read.
 
     The answer is that of reading everything anew; the cache shows in the time alone. Rows may come back in another
     order, or several times, as those of a beam do: each row goes on from a row that it begins with. Where there is
     none, everything is forgotten and read again.
 
     `read(tokens, caches, origin)` reads new tokens (batch, new) behind what the caches hold, one `BlockCache` for each
-    layer, and returns scores (batch, vocabulary); `origin` (batch,) says from which row of the first call each row
+    layer, and returns logits (batch, vocab); `origin` (batch,) says from which row of the first call each row
     comes.
 
     >>> reads = []
     >>> def read(tokens, caches, origin):
     ...     reads.append(tokens.shape[1])
     ...     return torch.zeros(len(tokens), 5)
-    >>> next_scores = CachedScores(read, layers=0)
+    >>> next_token_logits = CachedDecoder(read, layers=0)
     >>> for time in (3, 4, 5):
-    ...     scores = next_scores(torch.arange(time).unsqueeze(0))
+    ...     logits = next_token_logits(torch.arange(time).unsqueeze(0))
     >>> reads
     [3, 1, 1]
     """
@@ -117,7 +119,7 @@ class CachedScores:
 
     @torch.no_grad()
     def __call__(self, tokens: torch.Tensor) -> torch.Tensor:
-        """Return the scores (batch, vocabulary) of the token after tokens (batch, time)."""
+        """Return the logits (batch, vocab) of the token after tokens (batch, time)."""
         check_shape(tokens, "batch time", "tokens")
         rows = self._rows_to_go_on_from(tokens)
         if rows is None:
@@ -128,9 +130,9 @@ class CachedScores:
             self._origin = self._origin[rows]  # (batch,)
             for cache in self._caches:
                 cache.select(rows)
-        scores = self._read(tokens[:, self._known.shape[1] :], self._caches, self._origin)  # (batch, vocabulary)
+        logits = self._read(tokens[:, self._known.shape[1] :], self._caches, self._origin)  # (batch, vocab)
         self._known = tokens
-        return scores
+        return logits
 
     def _rows_to_go_on_from(self, tokens: torch.Tensor) -> torch.Tensor | None:
         """Return for each row (batch,) a known one that it begins with, its own one if it can; None if one has none."""

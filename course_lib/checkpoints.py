@@ -1,12 +1,13 @@
 """What a training run needs to be taken up again, in two files of which no half is ever left behind."""
 
 import json
-import os
 from pathlib import Path
 
 import torch
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file, save
+
+from course_lib.files import write_atomically
 
 FACTS, TENSORS = "checkpoint.json", "checkpoint-{step:08d}.safetensors"
 
@@ -24,14 +25,11 @@ def write_checkpoint(folder: Path, tensors: dict[str, torch.Tensor], facts: dict
     ...     read_checkpoint(Path(folder))
     ({'weight': tensor([1., 1.])}, {'step': 7})
     """
-    folder.mkdir(parents=True, exist_ok=True)
     name = TENSORS.format(step=facts["step"])
     own = {key: tensor.detach().cpu().contiguous() for key, tensor in tensors.items()}
-    save_file(own, folder / (name + ".part"))
-    _settle(folder / (name + ".part"), folder / name)
-    part = folder / (FACTS + ".part")
-    part.write_text(json.dumps(facts | {"tensors": name}, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    _settle(part, folder / FACTS)
+    write_atomically(folder / name, save(own))
+    content = json.dumps(facts | {"tensors": name}, indent=1, ensure_ascii=False)
+    write_atomically(folder / FACTS, content + "\n")
     for old in folder.glob(TENSORS.format(step=0).replace("00000000", "*")):
         if old.name != name:
             old.unlink()
@@ -53,10 +51,3 @@ def read_checkpoint(folder: Path) -> tuple[dict[str, torch.Tensor], dict]:
         raise ValueError(f"there is no checkpoint in {folder}: {name} is missing") from None
     except (json.JSONDecodeError, UnicodeDecodeError, KeyError, AttributeError, TypeError, SafetensorError) as error:
         raise ValueError(f"the checkpoint in {folder} is broken: {error}") from None
-
-
-def _settle(part: Path, path: Path) -> None:
-    """Wait until `part` is on the disk, then give it its name in one move."""
-    with part.open("rb+") as file:
-        os.fsync(file.fileno())
-    part.replace(path)

@@ -1,4 +1,4 @@
-"""From a picture to a list of feature vectors, one for each place, that attention can read."""
+"""From a picture to a list of feature vectors, one for each location, that attention can read."""
 
 import torch
 from einops import rearrange
@@ -8,12 +8,12 @@ from course_lib.shapes import check_shape
 
 
 class ConvFeatures(nn.Module):
-    """Read pictures (batch, 3, H, W) into features (batch, location, d_feature) on a grid of (H/4) × (W/4) places.
+    """Read pictures (batch, 3, H, W) into features (batch, location, d_feature) on a grid of (H/4) × (W/4) locations.
 
     Two 3 × 3 convolutions, each halving height and width, then a 1 × 1 convolution: of the picture, a feature sees a
     window of 7 × 7 pixels and nothing else, so a weight on a location is a statement about that window. (In training,
     batch normalisation lets the rest of the batch in as well.) A linear function of row and column is added last; but
-    for the padding at the border, only it tells equal windows in different places apart. Locations run row by row.
+    for the padding at the border, only it tells equal windows at different locations apart. Locations run row by row.
 
     >>> features = ConvFeatures(d_feature=64)(torch.zeros(2, 3, 32, 32))
     >>> features.shape
@@ -44,11 +44,12 @@ class ConvFeatures(nn.Module):
         features = rearrange(
             feature_map, "batch d_feature y x -> batch (y x) d_feature"
         )  # (batch, location, d_feature)
-        return features + self.position(grid_coordinates(*feature_map.shape[-2:]))  # (batch, location, d_feature)
+        grid = grid_coordinates(*feature_map.shape[-2:]).to(features)  # (location, 2)
+        return features + self.position(grid)  # (batch, location, d_feature)
 
 
 def grid_coordinates(height: int, width: int) -> torch.Tensor:
-    """Return the (y, x) of every place of a grid, from -1 to 1, row by row: (height * width, 2).
+    """Return the (y, x) of every location of a grid, from -1 to 1, row by row: (height * width, 2).
 
     >>> grid_coordinates(2, 2)
     tensor([[-1., -1.],

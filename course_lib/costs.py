@@ -1,6 +1,11 @@
 """What attention costs: multiplications, and numbers that must be held."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+
+import torch
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.utils.flop_counter import FlopCounterMode
 
 
 @dataclass(frozen=True)
@@ -23,9 +28,9 @@ class Cost:
 
 
 def attention_cost(query: int, key: int, d_model: int, heads: int) -> Cost:
-    """Count what it costs that `query` new places read `key` places, of which they are the last.
+    """Count what it costs that `query` new positions read `key` positions, of which they are the last.
 
-    Keys and values are computed for the new places only: without a cache, all places are new. The heads share the
+    Keys and values are computed for the new positions only: without a cache, all are new. The heads share the
     width, so that their number changes the scores that are held and not the multiplications. Raises ValueError for more
     queries than keys, for less than one of anything, and where d_model does not divide by the heads.
 
@@ -45,3 +50,18 @@ def attention_cost(query: int, key: int, d_model: int, heads: int) -> Cost:
         averages=query * key * d_model,
         score_numbers=heads * query * key,
     )
+
+
+def count_multiply_adds(function: Callable, *arguments, **named) -> int:
+    """Return how many multiply-adds the matrix products and convolutions of a call take, without gradients.
+
+    Torch's counter sees nothing of the fused attention kernel of a CPU. So plain products do its work meanwhile: also
+    those with keys that a causal mask hides.
+
+    >>> count_multiply_adds(torch.nn.Linear(3, 5), torch.zeros(2, 3))
+    30
+    """
+    plain = sdpa_kernel(SDPBackend.MATH)
+    with FlopCounterMode(display=False) as counter, plain, torch.no_grad():
+        function(*arguments, **named)
+    return counter.get_total_flops() // 2  # a multiplication and an addition are counted as two

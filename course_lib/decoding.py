@@ -1,8 +1,8 @@
-"""Writing: from the scores of the next token to a whole sequence.
+"""Writing: from the logits of the next token to a whole sequence.
 
-Every function here asks a function `next_scores`, which takes the tokens so far, (batch, time), and returns the scores
-of the token that comes next, (batch, vocabulary). What writes, and from what, is the model's business: a model's
-`writer` returns such a function, which keeps what it has read in a cache.
+Every function here asks a function `next_token_logits`, which takes the tokens so far, (batch, time), and
+returns the logits of the token that comes next, (batch, vocab). Which model that is, and what else it reads, is not
+decided here: a model's `next_token_scorer` returns such a function, which keeps what it has read in a cache.
 """
 
 from collections.abc import Callable
@@ -12,29 +12,31 @@ import torch
 
 from course_lib.shapes import check_shape
 
-NextScores = Callable[[torch.Tensor], torch.Tensor]
+NextTokenLogits = Callable[[torch.Tensor], torch.Tensor]
 
 
 @torch.no_grad()
-def greedy_decode(next_scores: NextScores, prompt: torch.Tensor, end: int, longest: int) -> torch.Tensor:
-    """Write on from `prompt` (batch, time), each time with the token of the largest score: (batch, time + new).
+def greedy_decode(
+    next_token_logits: NextTokenLogits, prompt: torch.Tensor, end: int | None, max_length: int
+) -> torch.Tensor:
+    """Write on from `prompt` (batch, time), each time with the token of the largest logit: (batch, time + new).
 
-    A row is finished when it has written `end`; it is filled with `end` until all rows are, or until `longest` tokens
-    are written.
+    A row is finished when it has written `end`, if there is one; it is filled with `end` until all rows are, or until
+    `max_length` tokens are written.
 
     >>> counts_up = lambda tokens: torch.nn.functional.one_hot(tokens[:, -1] + 1, 9).float()
-    >>> greedy_decode(counts_up, torch.tensor([[2], [5]]), end=6, longest=10)
+    >>> greedy_decode(counts_up, torch.tensor([[2], [5]]), end=6, max_length=10)
     tensor([[2, 3, 4, 5, 6],
             [5, 6, 6, 6, 6]])
     """
-    return _write(next_scores, prompt, longest, end, lambda scores: scores.argmax(dim=-1))
+    return _write(next_token_logits, prompt, max_length, end, lambda logits: logits.argmax(dim=-1))
 
 
 @torch.no_grad()
 def generate(
-    next_scores: NextScores,
+    next_token_logits: NextTokenLogits,
     prompt: torch.Tensor,
-    longest: int,
+    max_length: int,
     generator: torch.Generator,
     temperature: float = 1.0,
     top_k: int | None = None,
@@ -44,34 +46,34 @@ def generate(
     """Write on from `prompt` (batch, time), each time with a token drawn at random: (batch, time + new).
 
     `sampling_probabilities` says how likely each token is. The rest is as in `greedy_decode`; without `end`, every row
-    gets `longest` tokens.
+    gets `max_length` tokens.
 
     >>> even = lambda tokens: torch.zeros(len(tokens), 4)
-    >>> generate(even, torch.tensor([[0]]), longest=6, generator=torch.Generator().manual_seed(0)).shape
+    >>> generate(even, torch.tensor([[0]]), max_length=6, generator=torch.Generator().manual_seed(0)).shape
     torch.Size([1, 7])
     """
 
-    def draw(scores: torch.Tensor) -> torch.Tensor:
-        probabilities = sampling_probabilities(scores, temperature, top_k, top_p)  # (batch, vocabulary)
+    def draw(logits: torch.Tensor) -> torch.Tensor:
+        probabilities = sampling_probabilities(logits, temperature, top_k, top_p)  # (batch, vocab)
         return torch.multinomial(probabilities, 1, generator=generator).squeeze(-1)  # (batch,)
 
-    return _write(next_scores, prompt, longest, end, draw)
+    return _write(next_token_logits, prompt, max_length, end, draw)
 
 
 def sampling_probabilities(
-    scores: torch.Tensor, temperature: float = 1.0, top_k: int | None = None, top_p: float | None = None
+    logits: torch.Tensor, temperature: float = 1.0, top_k: int | None = None, top_p: float | None = None
 ) -> torch.Tensor:
-    """Turn scores (..., vocabulary) into the probabilities (..., vocabulary) from which the next token is drawn.
+    """Turn logits (..., vocab) into the probabilities (..., vocab) from which the next token is drawn.
 
-    Scores are divided by `temperature` (0: all for the largest). Of the probabilities that follow, `top_k` keeps the k
+    Logits are divided by `temperature` (0: all for the largest). Of the probabilities that follow, `top_k` keeps the k
     largest (Fan, Lewis and Dauphin, 2018), `top_p` the smallest number of the largest that have together at least this
     share (Holtzman et al., 2020); what is kept is scaled to sum to 1. Of equal ones, those with the lower index are
     kept. Raises ValueError for a temperature below 0, a k below 1, and a share that is not above 0 and at most 1.
 
-    >>> scores = torch.tensor([0.5, 0.3, 0.2]).log()
-    >>> sampling_probabilities(scores, top_k=2)
+    >>> logits = torch.tensor([0.5, 0.3, 0.2]).log()
+    >>> sampling_probabilities(logits, top_k=2)
     tensor([0.6250, 0.3750, 0.0000])
-    >>> sampling_probabilities(scores, top_p=0.5)
+    >>> sampling_probabilities(logits, top_p=0.5)
     tensor([1., 0., 0.])
     """
     if not temperature >= 0:
@@ -81,15 +83,15 @@ def sampling_probabilities(
     if top_p is not None and not 0 < top_p <= 1:
         raise ValueError(f"`top_p` is {top_p}, expected a share above 0 and at most 1")
     if temperature == 0:
-        best = scores.argmax(dim=-1, keepdim=True)  # (..., 1)
-        return torch.zeros_like(scores).scatter(-1, best, 1.0)  # (..., vocabulary)
-    probabilities = (scores / temperature).softmax(dim=-1)  # (..., vocabulary)
-    largest, order = probabilities.sort(dim=-1, descending=True, stable=True)  # each (..., vocabulary)
+        best = logits.argmax(dim=-1, keepdim=True)  # (..., 1)
+        return torch.zeros_like(logits).scatter(-1, best, 1.0)  # (..., vocab)
+    probabilities = (logits / temperature).softmax(dim=-1)  # (..., vocab)
+    largest, order = probabilities.sort(dim=-1, descending=True, stable=True)  # each (..., vocab)
     if top_k is not None:
         largest[..., top_k:] = 0
         largest = largest / largest.sum(dim=-1, keepdim=True)
     if top_p is not None:
-        before = largest.cumsum(dim=-1) - largest  # (..., vocabulary): what those in front have together
+        before = largest.cumsum(dim=-1) - largest  # (..., vocab): what those in front have together
         largest = largest.masked_fill(before >= top_p, 0.0)
         largest = largest / largest.sum(dim=-1, keepdim=True)
     return torch.zeros_like(probabilities).scatter(-1, order, largest)  # back in the order of the vocabulary
@@ -104,30 +106,33 @@ class Candidate:
 
 
 @torch.no_grad()
-def beam_search(next_scores: NextScores, prompt: torch.Tensor, end: int, width: int, longest: int) -> list[Candidate]:
+def beam_search(
+    next_token_logits: NextTokenLogits, prompt: torch.Tensor, end: int, width: int, max_length: int
+) -> list[Candidate]:
     """Return up to `width` sequences after `prompt` (1, time), the most probable first.
 
     At each step every unfinished sequence is continued by every token, and of all that come of it, and of those that
     had finished before, the `width` most probable are kept. A sequence is finished when it ends with `end` or has
-    `longest` tokens. With a width of 1 this is greedy decoding; with one that drops nothing it finds the most probable
-    sequence of all. Sums of logarithms favour short sequences; nothing is done about it here. The method is older than
-    neural networks; in translation see Sutskever, Vinyals and Le (2014). Raises ValueError for a width below 1.
+    `max_length` tokens. With a width of 1 this is greedy decoding; with one that drops nothing it finds the most
+    probable sequence of all. Sums of logarithms favour short sequences; nothing is done about it here. The method is
+    older than neural networks; in translation see Sutskever, Vinyals and Le (2014). Raises ValueError for a width below
+    1.
 
     >>> even = lambda tokens: torch.zeros(len(tokens), 3)
-    >>> beam_search(even, torch.tensor([[0]]), end=2, width=1, longest=4)
+    >>> beam_search(even, torch.tensor([[0]]), end=2, width=1, max_length=4)
     [Candidate(tokens=(0, 0, 0, 0), log_probability=-4.39...)]
     """
     if width < 1:
         raise ValueError(f"`width` is {width}, expected at least 1")
     check_shape(prompt, "1 time", "prompt")
     beam = [Candidate((), 0.0)]
-    for _ in range(longest):
+    for _ in range(max_length):
         growing = [candidate for candidate in beam if candidate.tokens[-1:] != (end,)]
         if not growing:
             break
         written = torch.tensor([candidate.tokens for candidate in growing], dtype=torch.long, device=prompt.device)
         tokens = torch.cat([prompt.expand(len(growing), -1), written], dim=1)  # (growing, time + new)
-        log_probabilities = next_scores(tokens).double().log_softmax(dim=-1)  # (growing, vocabulary)
+        log_probabilities = next_token_logits(tokens).double().log_softmax(dim=-1)  # (growing, vocab)
         # No continuation beyond the first `width` of one sequence can be among the first `width` of all.
         best = log_probabilities.topk(min(width, log_probabilities.shape[-1]), dim=-1)  # (growing, width)
         continued = [
@@ -141,18 +146,18 @@ def beam_search(next_scores: NextScores, prompt: torch.Tensor, end: int, width: 
 
 
 def _write(
-    next_scores: NextScores,
+    next_token_logits: NextTokenLogits,
     prompt: torch.Tensor,
-    longest: int,
+    max_length: int,
     end: int | None,
     choose: Callable[[torch.Tensor], torch.Tensor],
 ) -> torch.Tensor:
-    """Write on from `prompt` (batch, time) with what `choose` makes of the scores (batch, vocabulary)."""
+    """Write on from `prompt` (batch, time) with what `choose` makes of the logits (batch, vocab)."""
     check_shape(prompt, "batch time", "prompt")
     tokens = prompt
     finished = torch.zeros(len(prompt), dtype=torch.bool, device=prompt.device)  # (batch,)
-    for _ in range(longest):
-        token = choose(next_scores(tokens))  # (batch,)
+    for _ in range(max_length):
+        token = choose(next_token_logits(tokens))  # (batch,)
         if end is not None:
             token = token.masked_fill(finished, end)
             finished = finished | (token == end)

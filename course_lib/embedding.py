@@ -12,18 +12,18 @@ class TokenEmbedding(nn.Module):
 
     The rows of the table begin with entries of variance 1 / d_model, so that a row has a length of about 1. As input a
     row is multiplied by the root of d_model, which brings its entries to the size of the sines and cosines that are
-    added; as output it scores a vector by their dot product, in which rows of length 1 keep the first scores small.
+    added; as output its dot product with a vector is a logit, which rows of length 1 keep small at first.
     After Vaswani et al. (2017); one table for both ends is by Press and Wolf (2017).
 
-    >>> embed = TokenEmbedding(vocabulary=10, d_model=8)
+    >>> embed = TokenEmbedding(vocab_size=10, d_model=8)
     >>> vectors = embed(torch.zeros(2, 5, dtype=torch.long))
-    >>> vectors.shape, embed.score(vectors).shape
+    >>> vectors.shape, embed.to_logits(vectors).shape
     (torch.Size([2, 5, 8]), torch.Size([2, 5, 10]))
     """
 
-    def __init__(self, vocabulary: int, d_model: int, positions: bool = True):
+    def __init__(self, vocab_size: int, d_model: int, positions: bool = True):
         super().__init__()
-        self.table = nn.Parameter(torch.randn(vocabulary, d_model) * d_model**-0.5)
+        self.table = nn.Parameter(torch.randn(vocab_size, d_model) * d_model**-0.5)
         self.positions = positions
 
     def forward(self, tokens: torch.Tensor, start: int = 0) -> torch.Tensor:
@@ -39,6 +39,6 @@ class TokenEmbedding(nn.Module):
             vectors = vectors + codes.to(vectors.device)
         return vectors
 
-    def score(self, vectors: torch.Tensor) -> torch.Tensor:
-        """Return the score of every token, (..., vocabulary), for vectors (..., d_model)."""
-        return vectors @ self.table.T  # (..., vocabulary)
+    def to_logits(self, vectors: torch.Tensor) -> torch.Tensor:
+        """Return the logit of every token, (..., vocab), for vectors (..., d_model)."""
+        return vectors @ self.table.T  # (..., vocab)

@@ -11,6 +11,8 @@ from matplotlib.figure import Figure
 
 # Okabe and Ito's colours, ordered so that neighbours differ in lightness too; line styles repeat the distinction.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#000000", "#CC79A7", "#56B4E9")
+DARK_BLUE, LIGHT_BLUE = "#08519c", "#9ecae1"  # one hue, for bars: what matters and what is beside it
+VERMILION = "#D55E00"  # Okabe and Ito's, too: for frames on a grey map
 LINE_STYLES = ("-", "--", "-.", ":", "-", "--")
 WIDTH = 6.5  # inches: the width of the text column
 
@@ -43,8 +45,8 @@ def show_weights_as_bars(weights: Sequence[torch.Tensor], titles: Sequence[str],
     rows = -(-len(weights) // columns)
     figure, axes = plt.subplots(rows, columns, figsize=(WIDTH, 1.9 * rows), sharey=True, squeeze=False)
     for axis, vector, title in zip(axes.flat, weights, titles, strict=False):
-        colours = ["#9ecae1"] * len(vector)
-        colours[int(vector.argmax())] = "#08519c"
+        colours = [LIGHT_BLUE] * len(vector)
+        colours[int(vector.argmax())] = DARK_BLUE
         bars = axis.bar(range(len(vector)), vector.tolist(), color=colours, tick_label=list(labels))
         axis.bar_label(bars, fmt="%.2f", padding=2, fontsize=9)
         axis.set(title=title, ylim=(0, 1.15))

@@ -1,11 +1,13 @@
 """The fast way to the same output: torch's fused kernel, for when nobody asks for the weights."""
 
+from collections.abc import Callable
+
 import torch
 from torch.nn import functional
 
-from course_lib.attention import check_attend
-from course_lib.masks import causal_mask, check_mask
-from course_lib.positions import rotate_both
+from course_lib.attention import check_attend, scaled_dot_product_attention
+from course_lib.masks import check_mask, with_future_hidden
+from course_lib.positions import rotary_attention, rotate_both
 
 
 def fused_attention(
@@ -29,11 +31,11 @@ def fused_attention(
     queries, keys = query.shape[-2], key.shape[-2]
     if mask is not None:
         check_mask(mask, torch.Size([*query.shape[:-1], keys]))
+        mask = torch.atleast_2d(mask)  # (..., query, key): the kernel wants both
     # The kernel knows the square causal mask by itself; with more keys than queries, it would align the first ones.
     by_kernel = causal and mask is None and queries == keys
     if causal and not by_kernel:
-        future_hidden = causal_mask(queries, keys).to(query.device)  # (query, key)
-        mask = future_hidden if mask is None else mask & future_hidden  # (..., query, key)
+        mask = with_future_hidden(mask, queries, keys, query.device)  # (..., query, key)
     # Torch's kernels are for four axes, (batch, heads, time, width); with fewer it falls back to the plain product.
     four = [each[(None,) * max(0, 4 - each.dim())] for each in (query, key, value)]
     output = functional.scaled_dot_product_attention(*four, attn_mask=mask, is_causal=by_kernel)
@@ -41,14 +43,25 @@ def fused_attention(
 
 
 def fused_rotary_attention(
-    query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, mask: torch.Tensor | None = None
-) -> tuple[torch.Tensor, None]:
-    """Return the output (..., query, d_value) of `rotary_attention`, and None instead of the weights.
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    mask: torch.Tensor | None = None,
+    causal: bool = False,
+) -> torch.Tensor:
+    """Return the output (..., query, d_value) of `rotary_attention` without its weights.
 
-    Shapes, mask and errors are those of `rotary_attention`. Give it to a model that trains for long, as `attend`.
+    Shapes, mask and errors are those of `rotary_attention`; `causal` is as in `fused_attention`.
 
     >>> inputs = torch.arange(12.0).view(1, 3, 4)
-    >>> fused_rotary_attention(inputs, inputs, inputs)[0].shape
+    >>> fused_rotary_attention(inputs, inputs, inputs).shape
     torch.Size([1, 3, 4])
     """
-    return fused_attention(*rotate_both(query, key), value, mask), None
+    return fused_attention(*rotate_both(query, key), value, mask, causal)
+
+
+# What gives the output of a function that also returns weights, for when only the output is wanted.
+FUSED: dict[Callable, Callable] = {
+    scaled_dot_product_attention: fused_attention,
+    rotary_attention: fused_rotary_attention,
+}

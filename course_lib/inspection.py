@@ -16,7 +16,8 @@ from course_lib.shapes import check_shape
 def record_attention(model: nn.Module) -> Iterator[dict[str, torch.Tensor]]:
     """Record the weights of every multi-head attention that runs inside the `with`, under the name of its module.
 
-    The weights are (batch, heads, query, key), without gradient; of a module that runs twice, the last ones stay.
+    The weights are (batch, heads, query, key), without gradient; of a module that runs twice, the last ones stay. They
+    are asked for meanwhile, so that no fused kernel keeps them to itself.
 
     >>> attention = nn.Sequential(MultiHeadAttention(d_model=8, heads=2))
     >>> with record_attention(attention) as maps:
@@ -26,17 +27,20 @@ def record_attention(model: nn.Module) -> Iterator[dict[str, torch.Tensor]]:
     """
     maps: dict[str, torch.Tensor] = {}
 
+    def ask_for_weights(module: nn.Module, inputs: tuple, named: dict) -> tuple[tuple, dict]:
+        return inputs, named | {"need_weights": True}
+
     def recorder(name: str):
         def record(module: nn.Module, inputs: tuple, outputs: tuple[torch.Tensor, torch.Tensor]) -> None:
             maps[name] = outputs[1].detach()
 
         return record
 
-    hooks = [
-        module.register_forward_hook(recorder(name))
-        for name, module in model.named_modules()
-        if isinstance(module, MultiHeadAttention)
-    ]
+    hooks = []
+    for name, module in model.named_modules():
+        if isinstance(module, MultiHeadAttention):
+            hooks.append(module.register_forward_pre_hook(ask_for_weights, with_kwargs=True))
+            hooks.append(module.register_forward_hook(recorder(name)))
     try:
         yield maps
     finally:
@@ -87,12 +91,12 @@ def ablate_heads(model: nn.Module, heads: Mapping[str, Sequence[int]]) -> Iterat
 def induction_score(weights: torch.Tensor, periods: torch.Tensor) -> torch.Tensor:
     """Return how much of its weight each head gives to the token that followed its own one period ago: (heads,).
 
-    In row i of weights (batch, heads, time, time), a segment of `periods` (batch,) tokens is repeated. Place t saw its
-    own token at t - period, and what followed it at t - period + 1: the score is the mean of the weights from every
-    place that has a period before it to that one. After Olsson et al. (2022). Raises ValueError for periods that are
+    In row i of weights (batch, heads, time, time), a segment of `periods` (batch,) tokens is repeated. Position t saw
+    its own token at t - period, and what followed it at t - period + 1: the score is the mean of the weights from every
+    position that has a period before it to that one. After Olsson et al. (2022). Raises ValueError for periods that are
     not from 1 to time - 1.
 
-    >>> perfect = torch.eye(6).roll(3, dims=0).view(1, 1, 6, 6)  # place t reads place t - 3
+    >>> perfect = torch.eye(6).roll(3, dims=0).view(1, 1, 6, 6)  # position t reads position t - 3
     >>> induction_score(perfect, periods=torch.tensor([4]))
     tensor([1.])
     """
@@ -100,16 +104,16 @@ def induction_score(weights: torch.Tensor, periods: torch.Tensor) -> torch.Tenso
     check_shape(periods, "batch", "periods", batch=sizes["batch"])
     if ((periods < 1) | (periods >= sizes["time"])).any():
         raise ValueError(f"`periods` is {periods.tolist()}, expected numbers from 1 to {sizes['time'] - 1}")
-    places = torch.arange(sizes["time"], device=weights.device)  # (time,)
-    repeats = places >= periods[:, None]  # (batch, time)
-    sources = (places - periods[:, None] + 1).clamp(min=0)  # (batch, time)
+    positions = torch.arange(sizes["time"], device=weights.device)  # (time,)
+    repeats = positions >= periods[:, None]  # (batch, time)
+    sources = (positions - periods[:, None] + 1).clamp(min=0)  # (batch, time)
     index = sources[:, None, :, None].expand(-1, sizes["heads"], -1, 1)  # (batch, heads, time, 1)
     given = weights.gather(-1, index).squeeze(-1)  # (batch, heads, time)
     return (given * repeats[:, None]).sum(dim=(0, 2)) / repeats.sum()  # (heads,)
 
 
 def previous_token_score(weights: torch.Tensor) -> torch.Tensor:
-    """Return how much of its weight each head gives to the place before: (heads,), the mean over all but the first.
+    """Return how much of its weight each head gives to the position before: (heads,), the mean over all but the first.
 
     `weights` is (batch, heads, time, time).
 
@@ -124,12 +128,12 @@ def previous_token_score(weights: torch.Tensor) -> torch.Tensor:
 def logit_lens(model: AttentionOnly | LanguageModel, tokens: torch.Tensor) -> torch.Tensor:
     """Return what the output layer would say before the first layer and after each one, had they been the last.
 
-    For tokens (batch, time) the scores are (layers + 1, batch, time, vocabulary), of which the last are the model's
+    For tokens (batch, time) the logits are (layers + 1, batch, time, vocab), of which the last are the model's
     own. The name is by nostalgebraist (2020), who looked at GPT-2 in this way.
 
-    >>> model, tokens = AttentionOnly(vocabulary=7, longest=9), torch.zeros(1, 5, dtype=torch.long)
-    >>> scores = logit_lens(model, tokens)
-    >>> scores.shape, torch.equal(scores[-1], model(tokens))
+    >>> model, tokens = AttentionOnly(vocab_size=7, max_length=9), torch.zeros(1, 5, dtype=torch.long)
+    >>> logits = logit_lens(model, tokens)
+    >>> logits.shape, torch.equal(logits[-1], model(tokens))
     (torch.Size([3, 1, 5, 7]), True)
     """
-    return model.score(model.stream(tokens))  # (layers + 1, batch, time, vocabulary)
+    return model.to_logits(model.stream(tokens))  # (layers + 1, batch, time, vocab)

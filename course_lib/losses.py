@@ -5,8 +5,8 @@ import torch
 from course_lib.shapes import check_shape
 
 
-def token_losses(scores: torch.Tensor, targets: torch.Tensor, smoothing: float = 0.0) -> torch.Tensor:
-    """Return the cross-entropy of each target (...) under scores (..., vocabulary), in nats.
+def token_losses(logits: torch.Tensor, targets: torch.Tensor, smoothing: float = 0.0) -> torch.Tensor:
+    """Return the cross-entropy of each target (...) under logits (..., vocab), in nats.
 
     With `smoothing`, the target is no longer one token: this share of the probability is spread evenly over the whole
     vocabulary, the right token among them (Szegedy et al., 2016). Raises ValueError where the shapes do not fit and for
@@ -17,9 +17,9 @@ def token_losses(scores: torch.Tensor, targets: torch.Tensor, smoothing: float =
     """
     if not 0 <= smoothing <= 1:
         raise ValueError(f"`smoothing` is {smoothing}, expected a share from 0 to 1")
-    check_shape(scores, "... vocabulary", "scores")
-    if targets.shape != scores.shape[:-1]:
-        raise ValueError(f"`targets` has shape {tuple(targets.shape)}, expected {tuple(scores.shape[:-1])}")
-    normaliser = scores.logsumexp(dim=-1)  # (...): what all tokens together weigh
-    right = scores.gather(-1, targets.unsqueeze(-1)).squeeze(-1)  # (...)
-    return normaliser - (1 - smoothing) * right - smoothing * scores.mean(dim=-1)  # (...)
+    check_shape(logits, "... vocab", "logits")
+    if targets.shape != logits.shape[:-1]:
+        raise ValueError(f"`targets` has shape {tuple(targets.shape)}, expected {tuple(logits.shape[:-1])}")
+    normaliser = logits.logsumexp(dim=-1)  # (...): what all tokens together weigh
+    right = logits.gather(-1, targets.unsqueeze(-1)).squeeze(-1)  # (...)
+    return normaliser - (1 - smoothing) * right - smoothing * logits.mean(dim=-1)  # (...)

@@ -1,6 +1,7 @@
 """Masks: which keys a query may attend to. Boolean, True = may be attended to, here and everywhere in the course.
 
-A mask has the axes (..., query, key), or fewer that broadcast to them; two masks are combined by `&`.
+A mask has the axes (..., query, key), or fewer that broadcast to them; two masks are combined by `&`. Nobody else makes
+masks: a model says `causal=True` and hands on a mask of its padding, and both go down to the attention as they are.
 """
 
 import torch
@@ -43,6 +44,39 @@ def padding_mask(lengths: torch.Tensor, time: int) -> torch.Tensor:
     if ((lengths < 0) | (lengths > time)).any():
         raise ValueError(f"`lengths` is {lengths.tolist()}, expected numbers from 0 to `time` = {time}")
     return (torch.arange(time, device=lengths.device) < lengths[:, None]).unsqueeze(1)  # (batch, 1, time)
+
+
+def token_padding_mask(tokens: torch.Tensor, padding: int) -> torch.Tensor:
+    """Return the mask (batch, 1, time) that hides the tokens (batch, time) that are `padding`, wherever they stand.
+
+    >>> token_padding_mask(torch.tensor([[5, 6, 0]]), padding=0).int()
+    tensor([[[1, 1, 0]]], dtype=torch.int32)
+    """
+    check_shape(tokens, "batch time", "tokens")
+    return (tokens != padding).unsqueeze(1)  # (batch, 1, time)
+
+
+def left_padding_mask(starts: torch.Tensor, time: int) -> torch.Tensor:
+    """Return the mask (batch, 1, time) that hides what stands before the `starts` (batch,) of sequences.
+
+    >>> left_padding_mask(torch.tensor([0, 2]), time=3).int()
+    tensor([[[1, 1, 1]],
+    <BLANKLINE>
+            [[0, 0, 1]]], dtype=torch.int32)
+    """
+    check_shape(starts, "batch", "starts")
+    return (torch.arange(time, device=starts.device) >= starts[:, None]).unsqueeze(1)  # (batch, 1, time)
+
+
+def with_future_hidden(mask: torch.Tensor | None, query: int, key: int, device: torch.device) -> torch.Tensor:
+    """Return what `mask`, if there is one, and `causal_mask(query, key)` let through together: (..., query, key).
+
+    >>> with_future_hidden(torch.tensor([True, False, True]), 2, 3, device="cpu").int()
+    tensor([[1, 0, 0],
+            [1, 0, 1]], dtype=torch.int32)
+    """
+    future_hidden = causal_mask(query, key).to(device)  # (query, key)
+    return future_hidden if mask is None else mask & future_hidden
 
 
 def masked_softmax(scores: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:

@@ -8,6 +8,8 @@ from torch import nn
 
 from course_lib.attention import scaled_dot_product_attention
 from course_lib.cache import KeyValueCache
+from course_lib.fused_attention import FUSED
+from course_lib.masks import with_future_hidden
 from course_lib.shapes import check_shape
 
 
@@ -41,7 +43,7 @@ def merge_heads(vectors: torch.Tensor) -> torch.Tensor:
 
 
 class MultiHeadAttention(nn.Module):
-    """Attention with several heads: each looks in its own place, and a last linear map adds up what they found.
+    """Attention with several heads: each looks with its own weights, and a last linear map adds up what they found.
 
     Narrow heads (the default) share the width, d_head = d_model / heads, and their number changes neither parameters
     nor matrix products; wide ones have any other `d_head`. `d_memory` is the width of what is read where that is not
@@ -81,36 +83,58 @@ class MultiHeadAttention(nn.Module):
         memory: torch.Tensor | None = None,
         mask: torch.Tensor | None = None,
         cache: KeyValueCache | None = None,
-    ) -> tuple[torch.Tensor, torch.Tensor]:
+        causal: bool = False,
+        need_weights: bool = True,
+    ) -> tuple[torch.Tensor, torch.Tensor | None]:
         """Let inputs (batch, query, d_model) read memory (batch, key, d_memory): by default, themselves.
 
         Returns the output (batch, query, d_model) and the weights (batch, heads, query, key). `mask` broadcasts to
-        (batch, query, key) and holds for all heads alike. With a `cache`, inputs also read those that came before
-        them, and keys and values of a memory are computed the first time only.
+        (batch, query, key) and holds for all heads alike; `causal` hides the future as well. With a `cache`, inputs
+        also read those that came before them, and keys and values of a memory are computed the first time only. Without
+        `need_weights`, torch's fused kernel may do the work where it computes the same, and the weights may be None.
         """
         if cache is None:
-            key, value = self.remember(inputs if memory is None else memory)
+            key, value = self.project_memory(inputs if memory is None else memory)
         elif memory is None:
-            key, value = cache.append(*self.remember(inputs))
+            key, value = cache.append(*self.project_memory(inputs))
         else:
-            key, value = cache.held if cache.length else cache.append(*self.remember(memory))
-        return self.read(inputs, key, value, mask)
+            key, value = cache.contents if cache.length else cache.append(*self.project_memory(memory))
+        return self.attend_to(inputs, key, value, mask, causal, need_weights)
 
-    def remember(self, memory: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    def project_memory(self, memory: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Return what queries need of memory (batch, key, d_memory): key and value, each (batch, heads, key, d_head).
 
         They do not depend on who reads, so they may be kept and read again.
         """
         check_shape(memory, "batch key d_memory", "memory", d_memory=self.to_key.in_features)
-        return split_heads(self.to_key(memory), self.heads), split_heads(self.to_value(memory), self.heads)
+        return self.split(self.to_key(memory)), self.split(self.to_value(memory))
 
-    def read(
-        self, inputs: torch.Tensor, key: torch.Tensor, value: torch.Tensor, mask: torch.Tensor | None = None
-    ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Let inputs (batch, query, d_model) read keys and values from `remember`; returns what `forward` does."""
+    def attend_to(
+        self,
+        inputs: torch.Tensor,
+        key: torch.Tensor,
+        value: torch.Tensor,
+        mask: torch.Tensor | None = None,
+        causal: bool = False,
+        need_weights: bool = True,
+    ) -> tuple[torch.Tensor, torch.Tensor | None]:
+        """Let inputs (batch, query, d_model) read keys and values of `project_memory`; return what `forward` does."""
         check_shape(inputs, "batch query d_model", "inputs", d_model=self.to_query.in_features)
-        query = split_heads(self.to_query(inputs), self.heads)  # (batch, heads, query, d_head)
+        query = self.split(self.to_query(inputs))  # (batch, heads, query, d_head)
         if mask is not None and mask.dim() > 2:
             mask = mask.unsqueeze(-3)  # (batch, 1, query, key): one mask for all heads
-        found, weights = self.attend(query, key, value, mask)  # (batch, heads, query, d_head)
-        return self.to_output(merge_heads(found)), weights
+        if not need_weights and self.attend in FUSED:
+            found, weights = FUSED[self.attend](query, key, value, mask, causal), None  # (batch, heads, query, d_head)
+        else:
+            if causal:
+                mask = with_future_hidden(mask, query.shape[-2], key.shape[-2], query.device)  # (..., query, key)
+            found, weights = self.attend(query, key, value, mask)  # (batch, heads, query, d_head)
+        return self.to_output(self.merge(found)), weights
+
+    def split(self, vectors: torch.Tensor) -> torch.Tensor:
+        """Return vectors (batch, time, heads * d_head) as (batch, heads, time, d_head)."""
+        return split_heads(vectors, self.heads)
+
+    def merge(self, vectors: torch.Tensor) -> torch.Tensor:
+        """Return vectors (batch, heads, time, d_head) as (batch, time, heads * d_head)."""
+        return merge_heads(vectors)

@@ -7,14 +7,14 @@ from torch import nn
 from course_lib.attention import attend, scaled_dot_product_attention
 from course_lib.shapes import check_shape
 
-LONGEST_TURN = 10_000  # the slowest pair needs up to this many positions for one radian
+ROTARY_BASE = 10_000  # the slowest pair needs up to this many positions for one radian
 
 
 def angles(positions: torch.Tensor, width: int) -> torch.Tensor:
-    """Return how far each of width / 2 clock hands has turned at `positions` (time,): radians (time, width / 2).
+    """Return the angles of the width / 2 sinusoids at `positions` (time,), in radians: (time, width / 2).
 
-    Hand i turns by 10000^(-2i / width) at each position. The angles are computed in float64: in float32, those of far
-    positions would be off by more than the step from one to the next. Raises ValueError for an odd width.
+    Sinusoid i advances by 10000^(-2i / width) at each position. The angles are computed in float64: in float32, those
+    of far positions would be off by more than the step from one to the next. Raises ValueError for an odd width.
 
     >>> angles(torch.arange(3), width=4)
     tensor([[0.0000, 0.0000],
@@ -25,7 +25,7 @@ def angles(positions: torch.Tensor, width: int) -> torch.Tensor:
     if width < 2 or width % 2:
         raise ValueError(f"the width is {width}, expected an even number: sines and cosines come in pairs")
     pairs = torch.arange(0, width, 2, device=positions.device, dtype=torch.float64)  # (width / 2,): 0, 2, 4, ...
-    return positions[:, None] * LONGEST_TURN ** (-pairs / width)
+    return positions[:, None] * ROTARY_BASE ** (-pairs / width)
 
 
 def sinusoidal_positions(time: int, d_model: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
@@ -38,45 +38,45 @@ def sinusoidal_positions(time: int, d_model: int, dtype: torch.dtype = torch.flo
             [ 0.8415,  0.5403,  0.0100,  0.9999],
             [ 0.9093, -0.4161,  0.0200,  0.9998]])
     """
-    turned = angles(torch.arange(time), d_model)  # (time, d_model / 2)
-    pairs = torch.stack([turned.sin(), turned.cos()], dim=-1)  # (time, d_model / 2, 2)
+    angle = angles(torch.arange(time), d_model)  # (time, d_model / 2)
+    pairs = torch.stack([angle.sin(), angle.cos()], dim=-1)  # (time, d_model / 2, 2)
     return rearrange(pairs, "time pair two -> time (pair two)").to(dtype)
 
 
 def shift_matrix(offset: int, d_model: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
     """Return the matrix (d_model, d_model) that moves every position's code `offset` positions on, as M @ code.
 
-    It turns each pair of sine and cosine by the angle that its hand covers in `offset` positions, and so it is the same
+    It turns each pair of sine and cosine by the angle that it covers in `offset` positions, and so it is the same
     matrix wherever one starts.
 
     >>> codes = sinusoidal_positions(time=20, d_model=6)
     >>> torch.allclose(shift_matrix(7, 6) @ codes[4], codes[11], atol=1e-6)
     True
     """
-    turned = angles(torch.tensor([offset]), d_model)[0]  # (d_model / 2,)
-    rows = torch.stack([turned.cos(), turned.sin(), -turned.sin(), turned.cos()], dim=-1)  # (d_model / 2, 4)
+    angle = angles(torch.tensor([offset]), d_model)[0]  # (d_model / 2,)
+    rows = torch.stack([angle.cos(), angle.sin(), -angle.sin(), angle.cos()], dim=-1)  # (d_model / 2, 4)
     return torch.block_diag(*rows.view(-1, 2, 2)).to(dtype)
 
 
 class LearnedPositions(nn.Module):
-    """Add to each vector a learned one that belongs to its position, up to the `longest` sequence.
+    """Add to each vector a learned one that belongs to its position, up to the `max_length` sequence.
 
     After Gehring et al. (2017). Rows of the table that training never reached stay as they began.
 
-    >>> LearnedPositions(longest=10, d_model=4)(torch.zeros(2, 3, 4)).shape
+    >>> LearnedPositions(max_length=10, d_model=4)(torch.zeros(2, 3, 4)).shape
     torch.Size([2, 3, 4])
     """
 
-    def __init__(self, longest: int, d_model: int):
+    def __init__(self, max_length: int, d_model: int):
         super().__init__()
-        self.table = nn.Parameter(0.5 * torch.randn(longest, d_model))
+        self.table = nn.Parameter(0.5 * torch.randn(max_length, d_model))
 
     def forward(self, inputs: torch.Tensor) -> torch.Tensor:
         """Return inputs (..., time, d_model) with positions added; ValueError for more time than the table has."""
-        longest, d_model = self.table.shape
+        max_length, d_model = self.table.shape
         time = check_shape(inputs, "... time d_model", "inputs", d_model=d_model)["time"]
-        if time > longest:
-            raise ValueError(f"`inputs` has {time} positions, expected at most {longest}, the rows of the table")
+        if time > max_length:
+            raise ValueError(f"`inputs` has {time} positions, expected at most {max_length}, the rows of the table")
         return inputs + self.table[:time]  # (..., time, d_model)
 
 
@@ -93,8 +93,8 @@ def rotate_by_position(vectors: torch.Tensor, start: int = 0) -> torch.Tensor:
     """
     sizes = check_shape(vectors, "... time width", "vectors")
     positions = torch.arange(start, start + sizes["time"], device=vectors.device)  # (time,)
-    turned = angles(positions, sizes["width"])  # (time, width / 2)
-    cosine, sine = turned.cos().to(vectors.dtype), turned.sin().to(vectors.dtype)
+    angle = angles(positions, sizes["width"])  # (time, width / 2)
+    cosine, sine = angle.cos().to(vectors.dtype), angle.sin().to(vectors.dtype)
     first, second = vectors[..., 0::2], vectors[..., 1::2]  # each (..., time, width / 2)
     pairs = torch.stack([first * cosine - second * sine, first * sine + second * cosine], dim=-1)
     return rearrange(pairs, "... time pair two -> ... time (pair two)")

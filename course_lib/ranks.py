@@ -16,10 +16,10 @@ def rank() -> int:
     return distributed.get_rank() if _together() else 0
 
 
-def ranks() -> int:
+def world_size() -> int:
     """Return how many processes there are.
 
-    >>> ranks()
+    >>> world_size()
     1
     """
     return distributed.get_world_size() if _together() else 1

@@ -75,7 +75,7 @@ def _(theirs: nn.MultiheadAttention) -> MultiHeadAttention:
 def _(ours: TransformerBlock) -> nn.TransformerEncoderLayer | nn.TransformerDecoderLayer:
     _refuse(not ours.residual, "no residual connection")
     _refuse(ours.norm is None, "no normalisation")
-    d_model = ours.feed_forward.widen.in_features
+    d_model = ours.feed_forward.expand.in_features
     if ours.reads_memory:
         d_memory = ours.cross_attention.to_key.in_features
         _refuse(d_memory != d_model, f"a memory of width {d_memory} beside a d_model of {d_model}")
@@ -84,7 +84,7 @@ def _(ours: TransformerBlock) -> nn.TransformerEncoderLayer | nn.TransformerDeco
     theirs = kind(
         d_model,
         ours.attention.heads,
-        dim_feedforward=ours.feed_forward.widen.out_features,
+        dim_feedforward=ours.feed_forward.expand.out_features,
         dropout=0.0,
         activation=ours.feed_forward.activation,
         layer_norm_eps=ours.attention_norm.epsilon,
@@ -139,8 +139,8 @@ def _block_pairs(ours: TransformerBlock, theirs: nn.Module) -> Iterator[tuple[to
     if ours.reads_memory:
         yield from _attention_pairs(ours.cross_attention, theirs.multihead_attn)
         norms.insert(1, ours.cross_attention_norm)
-    yield from _linear_pairs(ours.feed_forward.widen, theirs.linear1)
-    yield from _linear_pairs(ours.feed_forward.narrow, theirs.linear2)
+    yield from _linear_pairs(ours.feed_forward.expand, theirs.linear1)
+    yield from _linear_pairs(ours.feed_forward.contract, theirs.linear2)
     for number, norm in enumerate(norms, start=1):  # torch numbers them in the order of their sublayers
         counterpart = getattr(theirs, f"norm{number}")
         yield from ((norm.gain, counterpart.weight), (norm.bias, counterpart.bias))

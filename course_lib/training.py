@@ -7,13 +7,13 @@ import torch
 from torch import nn
 from tqdm.auto import tqdm
 
-from course_lib.ranks import rank, ranks, sum_over_ranks
+from course_lib.ranks import rank, sum_over_ranks, world_size
 
-LONGEST_GRADIENT = 1.0
+MAX_GRAD_NORM = 1.0
 
 
 @dataclass(frozen=True)
-class Taken:
+class StepResult:
     """One step that was taken: the mean loss of a prediction, and how many predictions there were."""
 
     loss: float
@@ -26,9 +26,9 @@ class Training:
     `batch_losses(generator)` draws one batch with the generator, which `seed` starts, and gives for each part of it the
     sum of the losses and the number of predictions that it sums over. Parts make a large batch out of what fits into
     memory; the step divides by the predictions of all parts, and of all processes if there are several, so it is the
-    same step however the batch is cut. `warm_up` is the share of the steps over which the learning rate climbs; then it
-    falls linearly to nothing. Gradients longer than 1 are cut to length 1. The optimiser is Adam (Kingma and Ba, 2015)
-    with the decay of weights by Loshchilov and Hutter (2019).
+    same step however the batch is cut. `warm_up` is the fraction of the steps over which the learning rate rises; then
+    it falls linearly to 0. A gradient whose norm is above 1 is clipped to norm 1. The optimiser is AdamW: Adam (Kingma
+    and Ba, 2015) with the weight decay of Loshchilov and Hutter (2019).
     """
 
     def __init__(
@@ -42,16 +42,16 @@ class Training:
         weight_decay: float = 0.0,
     ):
         if not 0 <= warm_up <= 1:
-            raise ValueError(f"`warm_up` is {warm_up}, expected a share of the steps, from 0 to 1")
+            raise ValueError(f"`warm_up` is {warm_up}, expected a fraction of the steps, from 0 to 1")
         self.model, self.batch_losses, self.steps, self.seed = model, batch_losses, steps, seed
         self.learning_rate = learning_rate
-        self.climb = max(1, int(warm_up * steps))
+        self.warmup_steps = max(1, int(warm_up * steps))
         self.devices = sorted({each.device.index for each in model.parameters() if each.device.type == "cuda"})
         self.generator = torch.Generator().manual_seed(seed)
         self.optimiser = torch.optim.AdamW(model.parameters(), lr=learning_rate, weight_decay=weight_decay)
         self.step = 0
 
-    def advance(self) -> Taken:
+    def advance(self) -> StepResult:
         """Take one step; raises ValueError as soon as a loss is not finite.
 
         >>> line = nn.Linear(1, 1)
@@ -76,17 +76,17 @@ class Training:
         for parameter in self.model.parameters():
             if parameter.grad is not None:
                 # DistributedDataParallel leaves the mean over the processes, of which the sum is wanted here.
-                parameter.grad.mul_(ranks() / predictions)
-        nn.utils.clip_grad_norm_(self.model.parameters(), LONGEST_GRADIENT)
+                parameter.grad.mul_(world_size() / predictions)
+        nn.utils.clip_grad_norm_(self.model.parameters(), MAX_GRAD_NORM)
         for group in self.optimiser.param_groups:
-            group["lr"] = self.learning_rate * self._height()
+            group["lr"] = self.learning_rate * self._learning_rate_factor()
         self.optimiser.step()
         self.step += 1
-        return Taken(loss / predictions, int(predictions))
+        return StepResult(loss / predictions, int(predictions))
 
-    def _height(self) -> float:
-        """Return the share of the learning rate that this step is taken with."""
-        return min((self.step + 1) / self.climb, (self.steps - self.step) / (self.steps - self.climb + 1))
+    def _learning_rate_factor(self) -> float:
+        """Return the fraction of the learning rate that this step is taken with."""
+        return min((self.step + 1) / self.warmup_steps, (self.steps - self.step) / (self.steps - self.warmup_steps + 1))
 
     def state(self) -> dict[str, torch.Tensor]:
         """Return all that changes from step to step: weights, the optimiser's memory, the generator, the step."""

@@ -1,4 +1,4 @@
-"""Trees in space: a place for every node, so that distances in the tree can be read off with a ruler."""
+"""Trees in space: a point for every node, so that distances in the tree can be read off with a ruler."""
 
 import torch
 
@@ -22,14 +22,14 @@ def tree_distances(parents: torch.Tensor) -> torch.Tensor:
 
 
 def tree_embedding(parents: torch.Tensor) -> torch.Tensor:
-    """Return a place for every node, (node, node - 1), such that squared distances are distances in the tree.
+    """Return a point for every node, (node, node - 1), such that squared distances are distances in the tree.
 
     Every edge gets a direction of its own, at right angles to all others; a node stands at the sum of the edges from
     the root to it. Between two nodes lie as many directions as edges, each a step of length 1: the squared distance
     counts them, after Pythagoras (Coenen et al., 2019). Parents are as in `tree_distances`.
 
-    >>> places = tree_embedding(torch.tensor([-1, 0, 0, 1]))
-    >>> (places[2] - places[3]).square().sum()
+    >>> points = tree_embedding(torch.tensor([-1, 0, 0, 1]))
+    >>> (points[2] - points[3]).square().sum()
     tensor(3.)
     """
     return _edges_on_path(parents).float()

@@ -4,6 +4,9 @@ import re
 
 from sphinx.environment.collectors.toctree import TocTreeCollector
 
+from course_lib.authoring.what_goes_wrong import completed
+from course_lib.grading.catalogue import catalogue
+
 
 def number_by_chapter(app, env):
     """Number figures, tables and equations within their chapter: Figure 2.1 is the first of chapter 2.
@@ -26,9 +29,10 @@ def launch_only_notebooks(app, page, template, context, doctree):
         buttons[:] = [button for button in buttons if button.get("label") != "launch-buttons"]
 
 
-def hide_markers(app, page, source):
-    """Take the lines that mark the answers, for `course make-exercises`, from the worked solutions that readers see."""
+def complete_solutions(app, page, source):
+    """Give the worked solutions their titles and what goes wrong in each, and take away the marks of the answers."""
     if page.startswith("solutions/"):
+        source[0] = completed(source[0], catalogue())
         source[0] = re.sub(r"^[ \t]*(?:#|<!--) (?:BEGIN|END) SOLUTION\b.*\n", "", source[0], flags=re.MULTILINE)
 
 
@@ -44,7 +48,7 @@ def share_handlers(app):
 def setup(app):
     """Connect the functions above; those that correct another extension run after it."""
     app.connect("builder-inited", share_handlers, priority=0)
-    app.connect("source-read", hide_markers)
+    app.connect("source-read", complete_solutions)
     app.connect("env-get-updated", number_by_chapter, priority=900)
     app.connect("html-page-context", launch_only_notebooks, priority=900)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,5 +1,6 @@
 """Running a notebook in a kernel of this very Python, and keeping only what a reader should see of it."""
 
+import asyncio
 import os
 import tempfile
 from collections.abc import Callable
@@ -11,6 +12,7 @@ from jupyter_client.manager import AsyncKernelManager
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 from nbformat import NotebookNode
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from course_lib.project import CourseError
 
@@ -23,6 +25,16 @@ class _ThisPython(KernelSpecManager):
     def get_kernel_spec(self, kernel_name):
         this_python = ipykernel.kernelspec.get_kernel_dict()
         return self.kernel_spec_class(resource_dir=ipykernel.kernelspec.RESOURCES, **this_python)
+
+
+def one_kernel_a_core() -> asyncio.Semaphore:
+    """Return what lets as many kernels run side by side as there are cores: each computes on one thread."""
+    return asyncio.Semaphore(os.cpu_count() or 1)
+
+
+def progress_bars() -> Progress:
+    """Return the display to which each chapter adds a bar over its cells."""
+    return Progress(TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
 
 
 async def execute(

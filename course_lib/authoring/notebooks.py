@@ -1,13 +1,12 @@
 """Text notebooks (MyST Markdown) and Jupyter notebooks, written so that changing one line is a small diff."""
 
-import hashlib
-import tempfile
 from pathlib import Path
 
 import jupytext
 import nbformat
 from nbformat import NotebookNode
 
+from course_lib.authoring.digests import cell_digest, digest
 from course_lib.project import CourseError, find_chapter
 
 
@@ -35,33 +34,9 @@ def as_json(notebook: NotebookNode) -> str:
     return nbformat.writes(notebook) + "\n"
 
 
-def write_atomically(path: Path, text: str) -> None:
-    """Write `text` to `path`; whoever interrupts it finds the old file or the new one, never half of one."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
-        temporary = Path(file.name)
-        file.write(text.encode("utf-8"))
-    try:
-        temporary.chmod(0o644)  # a temporary file can be read by its owner only
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-def digest(text: str) -> str:
-    """Return the SHA-256 of `text` in hexadecimal."""
-    return hashlib.sha256(text.encode("utf-8")).hexdigest()
-
-
-def file_digest(path: Path) -> str:
-    """Return the SHA-256 of a text file, the same whether its lines end as on Linux or as on Windows."""
-    return digest(path.read_text(encoding="utf-8"))
-
-
 def code_digest(path: Path) -> str:
-    """Return the SHA-256 of the code in a text notebook: what was measured does not change with a sentence."""
-    cells = [cell.source for cell in read_text(path).cells if cell.cell_type == "code"]
-    return digest("\n\n".join(cells))
+    """Return a digest of the code in a text notebook: what was measured does not change with a sentence."""
+    return digest("\n".join(cell_digest(cell.source) for cell in read_text(path).cells if cell.cell_type == "code"))
 
 
 def find_texts(folder: Path, chapters: list[str]) -> list[Path]:

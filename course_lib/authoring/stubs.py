@@ -8,13 +8,15 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell
 
 from course_lib.authoring.leaks import leaked_lines
-from course_lib.authoring.notebooks import as_json, find_texts, number_cells, read_notebook, read_text, write_atomically
+from course_lib.authoring.notebooks import as_json, find_texts, number_cells, read_notebook, read_text
+from course_lib.files import write_atomically
 from course_lib.project import CourseError, find_chapter, root
 
 CODE_ANSWER = re.compile(r"^([ \t]*)# BEGIN SOLUTION\n.*?^[ \t]*# END SOLUTION$", re.MULTILINE | re.DOTALL)
 TEXT_ANSWER = re.compile(r"^<!-- BEGIN SOLUTION -->$.*?^<!-- END SOLUTION -->$", re.MULTILINE | re.DOTALL)
 MARKER = re.compile("(BEGIN|END) SOLUTION")
-HEADING = re.compile(r"^## (\d\d\.\d+) .+$", re.MULTILINE)
+HEADING = re.compile(r"^## (\d\d\.\d+)$", re.MULTILINE)  # the title stands in the exercise's module
+TITLED = re.compile(r"^## \d\d\.\d+[ \t]+\S.*$", re.MULTILINE)
 
 
 def make(home: Path | None = None, find_exercise: Callable | None = None) -> int:
@@ -76,11 +78,15 @@ def derive(text: Path, find_exercise: Callable) -> NotebookNode:
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
             cell.source = TEXT_ANSWER.sub("", cell.source).strip().replace("# Solutions: ", "# Exercises: ", 1)
+            if titled := TITLED.search(cell.source):
+                said = f"{titled[0]!r}: write the number alone, the module has the title"
+                raise CourseError(f"solutions/{text.name}: {said}")
             for heading in HEADING.finditer(cell.source):
                 _require(not hints, text, f"exercise {exercise} has no code cell tagged `answer`")
                 exercise, declared = heading[1], find_exercise(heading[1])
                 hints = declared.hints
-                cell.source = cell.source.replace(heading[0], f"{heading[0]}\n\n{_effort(declared)}", 1)
+                head = f"{heading[0]} {declared.title}\n\n{_effort(declared)}"
+                cell.source = cell.source.replace(heading[0], head, 1)
         elif "answer" in cell.metadata.get("tags", []):
             if hints:
                 cells.append(new_markdown_cell(_folded(hints)))
@@ -102,9 +108,9 @@ def _require(condition: object, text: Path, sentence: str) -> None:
 
 
 def _declared(exercise: str):
-    from course_lib.grading.declarations import find_exercise  # brings torch, for which `course start` need not wait
+    from course_lib.grading.catalogue import catalogue  # brings torch, for which `course start` need not wait
 
-    return find_exercise(exercise)
+    return catalogue().find(exercise)
 
 
 def _effort(exercise) -> str:

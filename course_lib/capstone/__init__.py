@@ -1,8 +1,8 @@
-"""The capstone: train a picture writer, keep its weights, measure it, and give it a report card."""
+"""The capstone: train a caption transformer, keep its weights, measure it, and give it a report card."""
 
 from course_lib.capstone.card import Example, Measure, ReportCard, report_card
 from course_lib.capstone.measures import (
-    LONGEST,
+    MAX_LENGTH,
     MOVED,
     cache_gap,
     causal_leak,
@@ -16,14 +16,14 @@ from course_lib.capstone.practice import (
     PADDING,
     REFERENCE,
     fresh_scenes,
-    load_picture_writer,
-    save_picture_writer,
-    train_picture_writer,
+    load_caption_transformer,
+    save_caption_transformer,
+    train_caption_transformer,
     unseen_scenes,
 )
 
 __all__ = [
-    "LONGEST",
+    "MAX_LENGTH",
     "MOVED",
     "PADDING",
     "REFERENCE",
@@ -34,12 +34,12 @@ __all__ = [
     "causal_leak",
     "exact_rate",
     "fresh_scenes",
-    "load_picture_writer",
+    "load_caption_transformer",
     "operations",
     "picture_padding_leak",
     "report_card",
-    "save_picture_writer",
-    "train_picture_writer",
+    "save_caption_transformer",
+    "train_caption_transformer",
     "unseen_scenes",
     "word_padding_leak",
     "write_captions",

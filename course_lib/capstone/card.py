@@ -1,11 +1,11 @@
-"""The report card of a picture writer: what is demanded of it, and scenes to look at."""
+"""The report card of a caption transformer: what is demanded of it, and scenes to look at."""
 
 from dataclasses import dataclass
 
 import torch
 
 from course_lib.capstone.measures import (
-    LONGEST,
+    MAX_LENGTH,
     MOVED,
     cache_gap,
     causal_leak,
@@ -17,8 +17,8 @@ from course_lib.capstone.measures import (
 )
 from course_lib.capstone.practice import fresh_scenes, unseen_scenes
 from course_lib.data import scenes
-from course_lib.models.picture_writer import PictureWriter
-from course_lib.properties import pointing_rate
+from course_lib.diagnostics import pointing_rate
+from course_lib.models.caption_transformer import CaptionTransformer
 
 WORDS = ("first colour", "first shape", "relation", "second colour", "second shape", "<end>")
 NAMING = tuple(word for word, which in enumerate(scenes.OBJECT_OF_WORD) if which is not None)  # words for an object
@@ -58,7 +58,7 @@ class Measure:
 
 @dataclass(frozen=True)
 class Example:
-    """A scene with what was written and where the writer looked: image (3, 32, 32), weights (6, location)."""
+    """A scene with what was written and where the model looked: image (3, 32, 32), weights (6, location)."""
 
     image: torch.Tensor
     shows: str
@@ -94,7 +94,7 @@ class ReportCard:
 
 
 @torch.no_grad()
-def report_card(model: PictureWriter, seed: int = 0, number: int = 500) -> ReportCard:
+def report_card(model: CaptionTransformer, seed: int = 0, number: int = 500) -> ReportCard:
     """Measure `model` on `number` fresh scenes, and on as many of unseen combinations, both drawn with `seed`.
 
     Pointing is demanded at the words for a colour only: a shape may have been fetched with the colour, and be carried
@@ -104,7 +104,7 @@ def report_card(model: PictureWriter, seed: int = 0, number: int = 500) -> Repor
     fresh, unseen = fresh_scenes(number, seed), unseen_scenes(number, seed)
     few = scenes.Scenes(fresh.images[:40], fresh.captions[:40], fresh.masks[:40])
     written, written_unseen = write_captions(model, fresh.images), write_captions(model, unseen.images)
-    by_beam = torch.stack([model.write(image, scenes.START, scenes.END, 3, LONGEST) for image in few.images])
+    by_beam = torch.stack([model.beam_decode(image, scenes.START, scenes.END, 3, MAX_LENGTH) for image in few.images])
     right = (written == fresh.captions[:, 1:]).float().mean(dim=0)  # (6,)
     right_unseen = (written_unseen == unseen.captions[:, 1:]).float().mean(dim=0)  # (6,)
     looks = model(fresh.images, fresh.captions[:, :-1])[1]  # (scene, 6, location)
@@ -122,10 +122,10 @@ def report_card(model: PictureWriter, seed: int = 0, number: int = 500) -> Repor
             )
             for word in NAMING
         ),
-        Measure("a later word moves a score by", causal_leak(model, few), at_most=MOVED),
-        Measure("padding of the picture moves a score by", picture_padding_leak(model, few), at_most=MOVED),
+        Measure("a later word moves a logit by", causal_leak(model, few), at_most=MOVED),
+        Measure("padding of the picture moves a logit by", picture_padding_leak(model, few), at_most=MOVED),
         Measure("padding of the words moves the loss by", word_padding_leak(model, few), at_most=MOVED),
-        Measure("writing word by word moves a score by", cache_gap(model, few), at_most=MOVED),
+        Measure("writing word by word moves a logit by", cache_gap(model, few), at_most=MOVED),
         *(Measure(f"multiplications a caption, {way}", count) for way, count in counts.items()),
         Measure("open challenge: exact captions, unseen combinations", exact_rate(written_unseen, unseen)),
         *(Measure(f"unseen, right: {WORDS[word]}", right_unseen[word].item()) for word in NAMING),
@@ -143,7 +143,7 @@ def report_card(model: PictureWriter, seed: int = 0, number: int = 500) -> Repor
     return ReportCard(tuple(measures), tuple(examples))
 
 
-def _examples(model: PictureWriter, test: scenes.Scenes, written: torch.Tensor, right: bool) -> list[Example]:
+def _examples(model: CaptionTransformer, test: scenes.Scenes, written: torch.Tensor, right: bool) -> list[Example]:
     """Return up to six scenes of which the captions `written` (scene, 6) are right, or are not."""
     exact = (written == test.captions[:, 1:]).all(dim=1)  # (scene,)
     found = []

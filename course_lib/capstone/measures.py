@@ -1,29 +1,29 @@
-"""What can be measured of a picture writer: what it writes, what moves its scores, and what it costs."""
+"""What can be measured of a caption transformer: what it writes, what moves its logits, and what it costs."""
 
 from collections.abc import Callable
 
 import torch
-from torch.utils.flop_counter import FlopCounterMode
 
 from course_lib.capstone.practice import PADDING
+from course_lib.costs import count_multiply_adds
 from course_lib.data import scenes
 from course_lib.decoding import greedy_decode
-from course_lib.models.picture_writer import PictureWriter
+from course_lib.models.caption_transformer import CaptionTransformer
 
-LONGEST = scenes.CAPTION_LENGTH - 1
+MAX_LENGTH = scenes.CAPTION_LENGTH - 1
 MOVED = 1e-4  # what moves by less is rounding
 
 
 @torch.no_grad()
-def write_captions(model: PictureWriter, images: torch.Tensor, cached: bool = False) -> torch.Tensor:
+def write_captions(model: CaptionTransformer, images: torch.Tensor, cached: bool = False) -> torch.Tensor:
     """Return the captions (scene, 6) that greedy decoding finds for images (scene, 3, 32, 32).
 
     By default all parts are asked as they are; `cached` keeps the keys of the picture, and asks `CrossAttention` for
     its layers only.
     """
     prompt = torch.full((len(images), 1), scenes.START, device=images.device)
-    written = greedy_decode(model.writer(images, cached), prompt, scenes.END, LONGEST)[:, 1:]
-    return torch.nn.functional.pad(written, (0, LONGEST - written.shape[1]), value=scenes.END)  # (scene, 6)
+    written = greedy_decode(model.next_token_scorer(images, cached), prompt, scenes.END, MAX_LENGTH)[:, 1:]
+    return torch.nn.functional.pad(written, (0, MAX_LENGTH - written.shape[1]), value=scenes.END)  # (scene, 6)
 
 
 def exact_rate(written: torch.Tensor, test: scenes.Scenes) -> float:
@@ -32,10 +32,10 @@ def exact_rate(written: torch.Tensor, test: scenes.Scenes) -> float:
 
 
 @torch.no_grad()
-def causal_leak(model: PictureWriter, test: scenes.Scenes) -> float:
-    """Return how far a score moves when only words that come later are replaced: 0 where none is seen."""
+def causal_leak(model: CaptionTransformer, test: scenes.Scenes) -> float:
+    """Return how far a logit moves when only words that come later are replaced: 0 where none is seen."""
     words = test.captions[:, :-1]  # (scene, 6)
-    before = model(test.images, words)[0]  # (scene, 6, vocabulary)
+    before = model(test.images, words)[0]  # (scene, 6, vocab)
     leaks = []
     for step in range(1, words.shape[1]):
         changed = words.clone()
@@ -45,10 +45,10 @@ def causal_leak(model: PictureWriter, test: scenes.Scenes) -> float:
 
 
 @torch.no_grad()
-def picture_padding_leak(model: PictureWriter, test: scenes.Scenes) -> float:
-    """Return how far a score moves when pixels change in the last column of places, which is said to be padding.
+def picture_padding_leak(model: CaptionTransformer, test: scenes.Scenes) -> float:
+    """Return how far a logit moves when pixels change in the last column of locations, which is said to be padding.
 
-    The window of a place reaches above it and to its left, so those pixels are seen from there and nowhere else.
+    The window of a location reaches above it and to its left, so those pixels are seen from there and nowhere else.
     """
     words = test.captions[:, :-1]  # (scene, 6)
     side = scenes.SIDE // 4
@@ -60,8 +60,8 @@ def picture_padding_leak(model: PictureWriter, test: scenes.Scenes) -> float:
 
 
 @torch.no_grad()
-def word_padding_leak(model: PictureWriter, test: scenes.Scenes) -> float:
-    """Return how far the loss moves when every target gets two places of padding."""
+def word_padding_leak(model: CaptionTransformer, test: scenes.Scenes) -> float:
+    """Return how far the loss moves when every target gets two positions of padding."""
     targets = test.captions[:, 1:]  # (scene, 6)
     longer = torch.nn.functional.pad(targets, (0, 2), value=PADDING)  # (scene, 8)
     losses = [model.loss(test.images, each, scenes.START, PADDING) for each in (targets, longer)]
@@ -69,41 +69,36 @@ def word_padding_leak(model: PictureWriter, test: scenes.Scenes) -> float:
 
 
 @torch.no_grad()
-def cache_gap(model: PictureWriter, test: scenes.Scenes) -> float:
-    """Return how far the scores of `writer`, with and without kept keys, are from those of the whole model."""
+def cache_gap(model: CaptionTransformer, test: scenes.Scenes) -> float:
+    """Return how far `next_token_scorer`, with and without kept keys, is from the logits of the whole model."""
     words = test.captions[:, :-1]  # (scene, 6)
-    scores = model(test.images, words)[0]  # (scene, 6, vocabulary)
-    writers = [model.writer(test.images, cached) for cached in (False, True)]
-    gaps = [(writer(words[:, : t + 1]) - scores[:, t]).abs().max() for writer in writers for t in range(LONGEST)]
+    logits = model(test.images, words)[0]  # (scene, 6, vocab)
+    scorers = [model.next_token_scorer(test.images, cached) for cached in (False, True)]
+    gaps = [(scorer(words[:, : t + 1]) - logits[:, t]).abs().max() for scorer in scorers for t in range(MAX_LENGTH)]
     return torch.stack(gaps).max().item()
 
 
 @torch.no_grad()
-def operations(model: PictureWriter, image: torch.Tensor) -> dict[str, int]:
+def operations(model: CaptionTransformer, image: torch.Tensor) -> dict[str, int]:
     """Return how many multiplications torch's products take to write the caption of one image (3, 32, 32).
 
-    "anew": the whole model for each word. "picture once": the memory is kept. "keys once": its keys and values too.
+    "anew": the whole model for each word. "picture once": the memory is kept. "keys once": all keys and values, too.
     """
     images = image.unsqueeze(0)  # (1, 3, 32, 32)
-    words = torch.full((1, LONGEST), scenes.START)  # any six words: what they are does not change the count
+    words = torch.full((1, MAX_LENGTH), scenes.START)  # any six words: what they are does not change the count
 
     def anew() -> None:
-        for time in range(1, LONGEST + 1):
+        for time in range(1, MAX_LENGTH + 1):
             model(images, words[:, :time])
 
-    def with_writer(cached: bool) -> None:
-        next_scores = model.writer(images, cached)
-        for time in range(1, LONGEST + 1):
-            next_scores(words[:, :time])
+    def with_scorer(cached: bool) -> None:
+        next_token_logits = model.next_token_scorer(images, cached)
+        for time in range(1, MAX_LENGTH + 1):
+            next_token_logits(words[:, :time])
 
     ways: dict[str, Callable[[], None]] = {
         "anew": anew,
-        "picture once": lambda: with_writer(cached=False),
-        "keys once": lambda: with_writer(cached=True),
+        "picture once": lambda: with_scorer(cached=False),
+        "keys once": lambda: with_scorer(cached=True),
     }
-    counts = {}
-    for name, way in ways.items():
-        with FlopCounterMode(display=False) as counter:
-            way()
-        counts[name] = counter.get_total_flops() // 2  # a multiplication and an addition are counted as two
-    return counts
+    return {name: count_multiply_adds(way) for name, way in ways.items()}

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from course_lib import figures
 from course_lib.capstone.card import ReportCard
-from course_lib.capstone.measures import LONGEST
+from course_lib.capstone.measures import MAX_LENGTH
 
 
 def show_examples(card: ReportCard) -> Figure:
@@ -27,7 +27,7 @@ def show_examples(card: ReportCard) -> Figure:
             spine.set_visible(False)
     for row, example in zip(axes, card.examples, strict=False):
         picture = rearrange(example.image.clamp(0, 1), "rgb y x -> y x rgb")
-        said = (example.written.split() + ["…"] * LONGEST)[:LONGEST]
+        said = (example.written.split() + ["…"] * MAX_LENGTH)[:MAX_LENGTH]
         row[0].imshow(picture.numpy())
         row[0].set_ylabel("right" if example.right else "wrong")
         row[1].set_title(f"“{example.written}”", fontsize=11)
@@ -60,7 +60,7 @@ def save_report_card(card: ReportCard, path: Path) -> None:
         "<!doctype html><html lang=en><meta charset=utf-8><title>Report card</title>"
         "<style>body{font-family:sans-serif;max-width:42rem;margin:auto;padding:1rem}"
         "td{padding:.15rem .6rem .15rem 0}img{max-width:100%}</style>"
-        f"<h1>Report card of a picture writer</h1><p>{'Passed' if card.passed else 'Not passed'}: "
+        f"<h1>Report card of a caption transformer</h1><p>{'Passed' if card.passed else 'Not passed'}: "
         f"{html.escape(str(card).splitlines()[-1].strip())}.</p><table>{rows}</table>"
         f'<img alt="{described}" src="data:image/png;base64,{base64.b64encode(buffer.getvalue()).decode()}"></html>\n',
         encoding="utf-8",

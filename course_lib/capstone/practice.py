@@ -1,13 +1,13 @@
 """The capstone's scenes, its training, and where its weights are kept."""
 
-import json
+from functools import partial
 from pathlib import Path
 
 import torch
-from safetensors.torch import load_file, save_file
 
 from course_lib.data import scenes
-from course_lib.models.picture_writer import Parts, PictureWriter
+from course_lib.model_files import load_model, save_model
+from course_lib.models.caption_transformer import CaptionTransformer, Parts
 from course_lib.training import train
 
 REFERENCE = Path(__file__).parent / "reference"  # .safetensors and .json, made by `python -m course_lib.capstone`
@@ -16,7 +16,7 @@ BATCH = 64
 
 
 def fresh_scenes(number: int, seed: int) -> scenes.Scenes:
-    """Return `number` scenes of seen combinations that `train_picture_writer` never trains on, whatever its seed."""
+    """Return `number` scenes of seen combinations on which `train_caption_transformer` never trains, for any seed."""
     return scenes.make_scenes(number, seed=10 * seed + 2, combinations=scenes.SEEN)
 
 
@@ -25,8 +25,8 @@ def unseen_scenes(number: int, seed: int) -> scenes.Scenes:
     return scenes.make_scenes(number, seed=10 * seed + 3, combinations=scenes.UNSEEN)
 
 
-def train_picture_writer(
-    model: PictureWriter, steps: int = 700, seed: int = 0, number: int = 4000, learning_rate: float = 3e-3
+def train_caption_transformer(
+    model: CaptionTransformer, steps: int = 700, seed: int = 0, number: int = 4000, learning_rate: float = 3e-3
 ) -> list[float]:
     """Train `model` in place on `number` scenes of seen combinations; return the loss of each step.
 
@@ -42,33 +42,25 @@ def train_picture_writer(
     return train(model, batch_loss, steps, learning_rate, seed)
 
 
-def save_picture_writer(model: PictureWriter, base: Path, **facts) -> None:
+def save_caption_transformer(model: CaptionTransformer, base: Path, **facts) -> None:
     """Write BASE.safetensors, the weights in float16, and BASE.json: the configuration, and what `facts` say.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
-    ...     save_picture_writer(PictureWriter(vocabulary=12), Path(folder) / "mine", command="by hand")
-    ...     load_picture_writer(base=Path(folder) / "mine").d_model
+    ...     save_caption_transformer(CaptionTransformer(vocab_size=12), Path(folder) / "mine", command="by hand")
+    ...     load_caption_transformer(base=Path(folder) / "mine").d_model
     64
     """
-    half = {
-        name: (tensor.half() if tensor.is_floating_point() else tensor).contiguous()
-        for name, tensor in model.state_dict().items()
-    }
-    base.parent.mkdir(parents=True, exist_ok=True)
-    save_file(half, base.with_suffix(".safetensors"))
-    content = json.dumps({"configuration": model.configuration} | facts, indent=1, ensure_ascii=False)
-    base.with_suffix(".json").write_text(content + "\n", encoding="utf-8")
+    save_model(model, base, model.configuration, facts)
 
 
-def load_picture_writer(parts: Parts | None = None, base: Path = REFERENCE) -> PictureWriter:
-    """Return the writer of these weights made of `parts`, in eval mode: by default the reference solution.
+def load_caption_transformer(parts: Parts | None = None, base: Path = REFERENCE) -> CaptionTransformer:
+    """Return the model of these weights made of `parts`, in eval mode: by default the reference solution.
 
-    >>> load_picture_writer().training
+    Raises ValueError in one sentence for files that are missing or broken, and for weights of another model.
+
+    >>> load_caption_transformer().training
     False
     """
-    weights = load_file(base.with_suffix(".safetensors"))
-    configuration = json.loads(base.with_suffix(".json").read_text(encoding="utf-8"))["configuration"]
-    model = PictureWriter(**configuration, parts=parts)
-    model.load_state_dict({name: each.float() if each.is_floating_point() else each for name, each in weights.items()})
-    return model.eval()
+    model, _ = load_model(base, partial(CaptionTransformer, parts=parts))
+    return model

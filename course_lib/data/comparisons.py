@@ -16,15 +16,15 @@ def _words_of(number: int) -> tuple[str, ...]:
 NUMBERS = {number: _words_of(number) for number in range(1, LARGEST + 1)}
 VOCABULARY = ("<pad>", "is", "less", "more", "than", *sorted({word for words in NUMBERS.values() for word in words}))
 PADDING = VOCABULARY.index("<pad>")
-LONGEST = 7  # "thirty one is less than ninety nine"
+MAX_LENGTH = 7  # "thirty one is less than ninety nine"
 
 
 @dataclass(frozen=True)
 class Comparisons:
     """A set of statements such as "thirty one is less than nine".
 
-    words: (statement, LONGEST), indices into VOCABULARY, with PADDING at the end. lengths: (statement,), how many words
-    are no padding. truths: (statement,), 1 where the statement is true and 0 where it is false.
+    words: (statement, MAX_LENGTH), indices into VOCABULARY, with PADDING at the end. lengths: (statement,), how many
+    words are no padding. truths: (statement,), 1 where the statement is true and 0 where it is false.
     """
 
     words: torch.Tensor
@@ -55,7 +55,7 @@ def draw_comparisons(number: int, generator: torch.Generator, held_out: bool = F
     truths = (chosen[:, 0] < chosen[:, 1]) == says_less  # (statement,)
     rows = [_indices(*pair, less) for pair, less in zip(chosen.tolist(), says_less.tolist(), strict=True)]
     lengths = torch.tensor([len(row) for row in rows])  # (statement,)
-    words = torch.tensor([row + [PADDING] * (LONGEST - len(row)) for row in rows])  # (statement, LONGEST)
+    words = torch.tensor([row + [PADDING] * (MAX_LENGTH - len(row)) for row in rows])  # (statement, MAX_LENGTH)
     return Comparisons(words, lengths, truths.long())
 
 

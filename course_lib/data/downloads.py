@@ -13,7 +13,6 @@ import os
 import shutil
 import stat
 import tarfile
-import tempfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping
@@ -27,6 +26,7 @@ import pooch
 from requests import exceptions
 from tqdm.auto import tqdm
 
+from course_lib.files import complete_or_absent
 from course_lib.project import CourseError
 
 LARGEST = 2 << 30  # bytes: nothing unpacks to more, however small it was packed
@@ -124,11 +124,9 @@ def fetch_archive(name: str, url: str, checksum: str, within: tuple[str, ...] = 
         return folder
     archive = fetch(name, url, checksum)
     try:
-        with tempfile.TemporaryDirectory(prefix=".unpacking-", dir=folder.parent, ignore_cleanup_errors=True) as beside:
-            unpacked = Path(beside) / folder.name
+        with complete_or_absent(folder) as unpacked:
             unpacked.mkdir()
             _unpack(archive, unpacked, within)
-            unpacked.rename(folder)
     except _DAMAGE as error:
         raise _refused(archive, "it is cut off or damaged") from error
     except OSError as error:

@@ -35,7 +35,7 @@ class References:
 
     names: (set, token), below NAMES and all different within one set. pointers: (set, token), for each token the name
     of another one. contents: (set, token), below CONTENTS. answers: (set, token), the content of the token pointed to.
-    targets: (set, token), the place at which that token stands.
+    targets: (set, token), the position at which that token stands.
     """
 
     names: torch.Tensor
@@ -59,8 +59,8 @@ def draw_look_ups(number: int, generator: torch.Generator, pairs: int = 16) -> L
         raise ValueError(f"`number` is {number} and `pairs` {pairs}, expected at least 1, and at most {SYMBOLS} pairs")
     keys = _different(number, pairs, SYMBOLS, generator)  # (set, pair)
     values = torch.randint(SYMBOLS, (number, pairs), generator=generator)  # (set, pair)
-    place = torch.randint(pairs, (number, 1), generator=generator)  # (set, 1)
-    return LookUps(keys, values, keys.gather(1, place).squeeze(1), values.gather(1, place).squeeze(1))
+    position = torch.randint(pairs, (number, 1), generator=generator)  # (set, 1)
+    return LookUps(keys, values, keys.gather(1, position).squeeze(1), values.gather(1, position).squeeze(1))
 
 
 def draw_references(number: int, generator: torch.Generator, tokens: int = 8) -> References:
@@ -73,7 +73,7 @@ def draw_references(number: int, generator: torch.Generator, tokens: int = 8) ->
     if number < 1 or not 2 <= tokens <= NAMES:
         raise ValueError(f"`number` is {number} and `tokens` {tokens}, expected at least 1, and 2 to {NAMES} tokens")
     names = _different(number, tokens, NAMES, generator)  # (set, token)
-    # One to tokens - 1 places further on, round in a ring: any other token, and never the token itself.
+    # One to tokens - 1 positions further on, round in a ring: any other token, and never the token itself.
     steps = torch.randint(1, tokens, (number, tokens), generator=generator)  # (set, token)
     targets = (torch.arange(tokens) + steps) % tokens  # (set, token)
     contents = torch.randint(CONTENTS, (number, tokens), generator=generator)  # (set, token)

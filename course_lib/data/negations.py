@@ -10,7 +10,7 @@ SUBJECTS = ("film", "plot", "acting", "script", "ending", "music", "pace", "cast
 OPENERS = ((), ("frankly",), ("we", "thought"))  # they say nothing, but make the lengths differ
 VOCABULARY = ("<pad>", "the", "was", "not", "but", *sorted({*PRAISE, *BLAME, *SUBJECTS, *sum(OPENERS, ())}))
 PADDING = VOCABULARY.index("<pad>")
-LONGEST = 9  # "we thought the plot was good but not bad"
+MAX_LENGTH = 9  # "we thought the plot was good but not bad"
 HELD_OUT = 20  # of the 64 pairs of a praising and a blaming word, these are never drawn for training
 
 
@@ -18,8 +18,8 @@ HELD_OUT = 20  # of the 64 pairs of a praising and a blaming word, these are nev
 class Reviews:
     """A set of reviews.
 
-    words: (review, LONGEST), indices into VOCABULARY, with PADDING at the end. lengths: (review,), how many words are
-    no padding. sentiments: (review,), 1 for praise and 0 for blame.
+    words: (review, MAX_LENGTH), indices into VOCABULARY, with PADDING at the end. lengths: (review,), how many words
+    are no padding. sentiments: (review,), 1 for praise and 0 for blame.
     """
 
     words: torch.Tensor
@@ -55,7 +55,7 @@ def draw_reviews(number: int, generator: torch.Generator, held_out: bool = False
         )
     ]
     lengths = torch.tensor([len(row) for row in rows])  # (review,)
-    words = torch.tensor([row + [PADDING] * (LONGEST - len(row)) for row in rows])  # (review, LONGEST)
+    words = torch.tensor([row + [PADDING] * (MAX_LENGTH - len(row)) for row in rows])  # (review, MAX_LENGTH)
     return Reviews(words, lengths, sentiments)
 
 

@@ -11,13 +11,13 @@ PADDING, MASK, SEPARATOR = range(len(SPECIAL))
 FIRST_WORD = len(SPECIAL)  # from here on, indices are words
 LARGEST = 9_999
 TRAINING, HELD_OUT = 2_000, 1_000  # numbers of the ten thousand
-LONGEST = 15  # tokens
+MAX_LENGTH = 15  # tokens
 # The names' own vocabulary begins with padding, start and end, of which a pair needs none but the padding.
 VOCABULARY = (*SPECIAL, *number_names.VOCABULARY[number_names.END + 1 :])
 
 
 def draw_number_pairs(number: int, generator: torch.Generator, held_out: bool = False) -> torch.Tensor:
-    """Draw `number` rows (number, LONGEST) of indices into VOCABULARY: English, SEPARATOR, German, PADDING.
+    """Draw `number` rows (number, MAX_LENGTH) of indices into VOCABULARY: English, SEPARATOR, German, PADDING.
 
     The numbers are drawn from TRAINING ones, or from HELD_OUT others. Raises ValueError for less than one row.
 
@@ -26,12 +26,12 @@ def draw_number_pairs(number: int, generator: torch.Generator, held_out: bool = 
     """
     if number < 1:
         raise ValueError(f"`number` is {number}, expected at least 1")
-    rows = _rows(held_out)  # (pair, LONGEST)
+    rows = _rows(held_out)  # (pair, MAX_LENGTH)
     return rows[torch.randint(len(rows), (number,), generator=generator)]
 
 
 def held_out() -> torch.Tensor:
-    """Return all rows that are never drawn for training, (1000, LONGEST).
+    """Return all rows that are never drawn for training, (1000, MAX_LENGTH).
 
     >>> len(held_out())
     1000
@@ -62,11 +62,11 @@ def describe() -> None:
 
 @cache
 def _all_rows() -> torch.Tensor:
-    """Return the row of every number, the training ones first: (pair, LONGEST)."""
+    """Return the row of every number, the training ones first: (pair, MAX_LENGTH)."""
     numbers = torch.randperm(LARGEST + 1, generator=torch.Generator().manual_seed(0))[: TRAINING + HELD_OUT]
     names = number_names.names(numbers)
     shift = FIRST_WORD - (number_names.END + 1)
-    rows = torch.full((len(names), LONGEST), PADDING)  # (pair, LONGEST)
+    rows = torch.full((len(names), MAX_LENGTH), PADDING)  # (pair, MAX_LENGTH)
     for row, english, german in zip(rows, names.source, names.target, strict=True):
         left = english[english != number_names.PADDING] + shift
         right = german[(german != number_names.PADDING) & (german != number_names.END)] + shift

@@ -12,8 +12,8 @@ SHORTEST = 6  # symbols in the segment that is repeated
 class Repeats:
     """A set of rows, each a random segment said again and again.
 
-    tokens: (row, time + 1), below SYMBOLS: inputs and, one place further on, targets. periods: (row,), how long the
-    segment is: from the place with this number on, every token was there before.
+    tokens: (row, time + 1), below SYMBOLS: inputs and, one position further on, targets. periods: (row,), how long the
+    segment is: from the position with this number on, every token was there before.
     """
 
     tokens: torch.Tensor
@@ -42,8 +42,8 @@ def draw_repeats(number: int, generator: torch.Generator, time: int = 32, period
     else:
         periods = torch.full((number,), period)  # (row,)
     segments = torch.randint(SYMBOLS, (number, time // 2), generator=generator)  # (row, longest segment)
-    places = torch.arange(time + 1) % periods[:, None]  # (row, time + 1)
-    return Repeats(segments.gather(1, places), periods)
+    positions = torch.arange(time + 1) % periods[:, None]  # (row, time + 1)
+    return Repeats(segments.gather(1, positions), periods)
 
 
 def describe() -> None:

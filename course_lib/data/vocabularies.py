@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from course_lib.files import write_atomically
 from course_lib.project import CourseError
 
 SPECIALS = ("<pad>", "<start>", "<end>", "<unknown>")
@@ -41,11 +42,9 @@ class Vocabulary(ABC):
     def save(self, path: Path | str) -> None:
         """Write the vocabulary to a JSON file, which is there whole or not at all."""
         path = Path(path)
-        beside = path.with_name(path.name + ".part")
+        content = json.dumps({"kind": self.kind, "entries": self._entries()}, ensure_ascii=False)
         try:
-            content = json.dumps({"kind": self.kind, "entries": self._entries()}, ensure_ascii=False)
-            beside.write_text(content + "\n", encoding="utf-8")
-            beside.replace(path)
+            write_atomically(path, content + "\n")
         except OSError as error:
             raise CourseError(f"{path} cannot be written: {error.strerror or error}") from error
 

@@ -1,10 +1,11 @@
-"""Checking exercises: declarations say what is right, judges look at answers, a report says what was seen.
+"""Checking exercises: the engine, which knows no course and is given a catalogue of exercises.
 
-`exercise` holds the form of a declaration and `declarations/` one file of them for each chapter; `call` is the seam
-between a verdict and the code it is about; `judges` are shared by the declarations; `judging` draws the cases;
-`report` words the result. `submission` reads what is handed in, and `isolation` runs it where it can do no harm.
-`notebook` is the way in from Jupyter, `command` a learner's from a shell, `grade_command` an instructor's; `grader`
-turns one submission into a record, `gradebook` keeps the records, `exports`, `class_report` and `similarity` read them.
+`exercise` is the form of one, `catalogue` finds them by their places, `mistakes` reads how people go wrong, and
+`solutions` has the worked answers. `call` is the seam between a verdict and the code that it is about; `checks` are
+shared by exercises; `engine` asks and judges, finds each `problem` as data, and `wording` makes sentences of it.
+`notebook_file` reads what is handed in, `session` asks it, and `sandbox` runs it where it can do no harm. `notebook` is
+the way in from Jupyter, `command` a learner's from a shell, `grade_command` an instructor's; `collect` finds what is
+handed in, `grader` turns it into a record, `gradebook` keeps the records, `exports` and `reports` read them.
 """
 
 from importlib import import_module

@@ -1,52 +1,100 @@
-"""The form of a declaration: what an exercise asks for, what is verified, and how people go wrong."""
+"""The form of an exercise: what is asked for, what is verified, and how people go wrong."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import torch
 
-from course_lib.grading.call import Call
-from course_lib.grading.isolation.inside.attempt import Given
+from course_lib.grading.problem import Problem
+from course_lib.grading.sandbox.worker.attempt import Given, Value
 
-__all__ = ["Case", "Exercise", "Given", "Misconception", "Property", "Task"]
+__all__ = ["Case", "Check", "Exercise", "Given", "Mistake", "Property", "Question", "Reply", "Task"]
 
 # Arguments by name: tensors, plain numbers and functions that are `Given` by their source, so that a case can travel to
 # another process; and for a module "state", its parameters by name.
 Case = dict[str, Any]
+Reference = Callable[..., Value]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
+class Question:
+    """One call that a check wants to be made: its arguments, and whether it wants the gradients as well.
+
+    With `output`, the check looks at that tensor of the tuple only, counted from 0, and the others may be of any shape.
+    """
+
+    arguments: Case
+    gradients: bool = False
+    output: int | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Reply:
+    """What came of one question, beside what the reference says to it.
+
+    The engine has held `value` to the shapes and the kinds of numbers of `expected` before a check sees it. `changed`
+    names the arguments that the call changed in place. Gradients, by the name of the argument or, for a parameter of a
+    module, "state.name", are there where the question asked for them, of the output's entries weighed by `cotangent`.
+    """
+
+    arguments: Case
+    value: Value
+    expected: Value
+    changed: tuple[str, ...] = ()
+    gradients: Mapping[str, torch.Tensor] = field(default_factory=dict)
+    expected_gradients: Mapping[str, torch.Tensor] = field(default_factory=dict)
+    cotangent: torch.Tensor | None = None
+
+
+# A check has two phases with one `yield` between them: it yields its questions about a case (arguments, or a
+# `Question`, or a list of either), is sent the replies (one, or a list), and returns the problem it found, or None.
+Check = Callable[[Case], Generator[Any, Any, Problem | None]]
+
+
+@dataclass(frozen=True, eq=False)
 class Property:
-    """One thing that is true of every right answer.
+    """One thing that is true of every right answer, and its points.
 
-    `judge(call, case)` returns None when it holds, else one sentence: sizes, what came back, what was expected.
     With `only_when_right` the points count only where every other property of the task holds.
     """
 
     name: str
     points: int
-    judge: Callable[[Call, Case], str | None]
+    check: Check
     only_when_right: bool = False
 
 
-@dataclass(frozen=True)
-class Misconception:
-    """One way in which people go wrong: a short wrong answer, what to tell them, and the property that must fail."""
+@dataclass(frozen=True, eq=False)
+class Mistake:
+    """One way in which people go wrong: what to tell them, and the property that must fail.
+
+    It is a function or class, or a patch of the worked answer: the lines `before` became the lines `after`. `make`
+    returns the wrong answer; ask for `implementation`.
+    """
 
     name: str
-    sentence: str
-    implementation: Callable[..., torch.Tensor]
     breaks: str
+    sentence: str
+    make: Callable[[], Callable]
+    before: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
+
+    @cached_property
+    def implementation(self) -> Callable:
+        """The wrong answer itself, made when it is wanted for the first time."""
+        return self.make()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Task:
     """One function to write; `cases` draws one random case, `examples` are the fixed ones of the statement.
 
-    With `constructor`, it is a class of `nn.Module`: a case then holds the arguments that make it, its parameters under
-    "state", and the arguments of `forward`; reference and misconceptions are functions of all of these. With `outputs`,
-    a tuple is to be returned, and these are the names of its tensors.
+    `mistakes` are a text in the form that `grading.mistakes` reads; the catalogue puts what it reads in its place. With
+    `constructor`, the task is a class of `nn.Module`: a case then holds the arguments that make it, its parameters
+    under "state", and the arguments of `forward`; the reference is a function of all of these. With `outputs`, a tuple
+    is to be returned, and these are the names of its tensors.
     """
 
     function: str
@@ -54,9 +102,9 @@ class Task:
     returns: str
     cases: Callable[[torch.Generator], Case]
     examples: tuple[Case, ...]
-    reference: Callable[..., torch.Tensor]
+    reference: Reference
     properties: tuple[Property, ...]
-    misconceptions: tuple[Misconception, ...]
+    mistakes: str | tuple[Mistake, ...]
     constructor: tuple[str, ...] | None = None
     outputs: tuple[str, ...] = ()
 
@@ -72,21 +120,21 @@ class Task:
         return sum(each.points for each in self.properties)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Exercise:
-    """One numbered exercise: `difficulty` from 1 to 4; hints from a nudge to a plan to nearly the line.
+    """One exercise: `difficulty` from 1 to 4; hints from a nudge to a plan to nearly the line.
 
     `forbidden` are operators that an answer must do without: torch's dispatcher calls one "aten::_softmax", where
-    people say "torch.softmax".
+    people say "torch.softmax". `id`, such as "05.2", comes from the place of its module: the catalogue puts it in.
     """
 
-    id: str
     title: str
     difficulty: int
     minutes: int
     tasks: tuple[Task, ...]
     hints: tuple[str, ...]
     forbidden: Mapping[str, str] = field(default_factory=dict)
+    id: str = ""
 
     @property
     def points(self) -> int:

@@ -8,7 +8,6 @@ import csv
 import hashlib
 import io
 import json
-import os
 import re
 import unicodedata
 import xml.etree.ElementTree as ElementTree
@@ -16,8 +15,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from course_lib.files import PART, write_atomically
 from course_lib.grading.gradebook import Gradebook
-from course_lib.grading.records import FAULT, GRADED, Finding, Record
+from course_lib.grading.records import GRADED, UNGRADED, Finding, Record
 from course_lib.project import CourseError
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")  # a spreadsheet executes a cell that begins with one of these
@@ -30,6 +30,8 @@ def export(gradebook: Gradebook, folder: Path, formats: Iterable[str]) -> list[P
     """Write the files of these formats into `folder` and return them; raises CourseError for an unknown format."""
     chosen = [FORMATS[each] for each in known(formats)]
     records = gradebook.records()
+    for part in folder.rglob(f".*{PART}"):  # of sittings that were killed
+        part.unlink()
     for name, write in chosen:
         write(records, folder / name)
     return [folder / name for name, _ in chosen]
@@ -55,7 +57,7 @@ def present(folder: Path) -> list[str]:
 def gradescope_results(record: Record, execution_time: float | None = None) -> dict:
     """Return the contents of Gradescope's results.json; `execution_time` in seconds."""
     results = {
-        "score": record.earned,
+        **({} if record.earned is None else {"score": record.earned}),  # without one, Gradescope says that it failed
         "output": record.reason,
         "visibility": "visible",
         "stdout_visibility": "hidden",  # what the grader prints is not for students
@@ -69,7 +71,7 @@ def gradescope_results(record: Record, execution_time: float | None = None) -> d
                 "number": number,
                 "output": _explanation(finding),
                 "output_format": "text",  # never HTML or Markdown: the words may be the student's
-                "tags": [finding.exercise, *filter(None, [finding.misconception])],
+                "tags": [finding.exercise, *filter(None, [finding.mistake])],
                 "visibility": "visible",
             }
             for number, finding in _numbered(record.findings)
@@ -90,16 +92,6 @@ def file_name(submission: str) -> str:
     return f"{re.sub('[^A-Za-z0-9_-]', '_', submission[:60])}@{digest}"  # no plain name has an @
 
 
-def write_file(path: Path, content: bytes) -> None:
-    """Write a file that is at every moment the old one or the new one."""
-    part = path.with_name(f".{path.name}.part")
-    with part.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    part.replace(path)
-
-
 def _write_csv(records: list[Record], path: Path) -> None:
     exercises = list(dict.fromkeys(finding.exercise for record in records for finding in record.findings))
     text = io.StringIO(newline="")
@@ -111,9 +103,11 @@ def _write_csv(records: list[Record], path: Path) -> None:
         points = Counter()
         for finding in record.findings:
             points[finding.exercise] += finding.earned
-        row = [_cell(record.submission), record.earned, record.points, record.status, _cell(record.reason)]
-        table.writerow([*row, *(points[each] for each in exercises)])
-    write_file(path, text.getvalue().encode())
+        graded = record.earned is not None  # an empty cell is no mark, and 0 would be one
+        score = (record.earned, record.points) if graded else ("", "")
+        row = [_cell(record.submission), *score, record.status, _cell(record.reason)]
+        table.writerow([*row, *(points[each] if graded else "" for each in exercises)])
+    write_atomically(path, text.getvalue())
 
 
 def _write_jsonl(records: list[Record], path: Path) -> None:
@@ -122,7 +116,7 @@ def _write_jsonl(records: list[Record], path: Path) -> None:
             "submission": record.submission,
             "digest": record.digest,
             "score": record.earned,
-            "max_score": record.points,
+            "max_score": None if record.earned is None else record.points,
             "status": record.status,
             "reason": record.reason,
             "tests": [
@@ -132,23 +126,24 @@ def _write_jsonl(records: list[Record], path: Path) -> None:
                     "name": finding.property,
                     "score": finding.earned,
                     "max_score": finding.points,
+                    "kind": finding.kind,
                     "output": finding.problem,
-                    "misconception": finding.misconception,
+                    "mistake": finding.mistake,
                 }
                 for finding in record.findings
             ],
         }
         for record in records
     ]
-    write_file(path, "".join(json.dumps(row) + "\n" for row in rows).encode())
+    write_atomically(path, "".join(json.dumps(row) + "\n" for row in rows))
 
 
 def _write_gradescope(records: list[Record], folder: Path) -> None:
     folder.mkdir(exist_ok=True)
     contents = {folder / f"{file_name(record.submission)}.json": gradescope_results(record) for record in records}
     for path, results in contents.items():
-        write_file(path, (json.dumps(results, indent=2) + "\n").encode())
-    for path in [*folder.glob("*.json"), *folder.glob(".*.json.part")]:
+        write_atomically(path, json.dumps(results, indent=2) + "\n")
+    for path in folder.glob("*.json"):
         if path not in contents:  # of a submission that is no longer there
             path.unlink()
 
@@ -157,22 +152,25 @@ def _write_junit(records: list[Record], path: Path) -> None:
     suites = ElementTree.Element("testsuites")
     for record in records:
         failed = sum(bool(finding.problem) for finding in record.findings)
-        kind = "error" if record.status == FAULT else "failure"
-        counts = {"tests": len(record.findings), "failures": 0, "errors": 0} | {f"{kind}s": failed}
+        ungraded = int(record.status == UNGRADED)
+        counts = {"tests": len(record.findings) + ungraded, "failures": failed, "errors": ungraded}
         suite = _element(suites, "testsuite", name=record.submission, **counts)
         if record.status != GRADED:
             properties = _element(suite, "properties")
             _element(properties, "property", name="status", value=record.status)
             _element(properties, "property", name="reason", value=record.reason)
+        if ungraded:
+            case = _element(suite, "testcase", classname=record.submission, name="graded")
+            _element(case, "error", message=record.reason)
         for number, finding in _numbered(record.findings):
             place = f"{record.submission}.{finding.function}"
             case = _element(suite, "testcase", classname=place, name=f"{number} {finding.property}")
             if finding.problem:
                 message = f"{finding.earned} of {finding.points} points"
-                _element(case, kind, message=message).text = _for_xml(_explanation(finding))
+                _element(case, "failure", message=message).text = _for_xml(_explanation(finding))
     ElementTree.indent(suites)
     content = ElementTree.tostring(suites, encoding="utf-8", xml_declaration=True)
-    write_file(path, content + b"\n")
+    write_atomically(path, content + b"\n")
 
 
 def _numbered(findings: Iterable[Finding]) -> Iterable[tuple[str, Finding]]:
@@ -184,7 +182,7 @@ def _numbered(findings: Iterable[Finding]) -> Iterable[tuple[str, Finding]]:
 
 
 def _explanation(finding: Finding) -> str:
-    return finding.problem + (f"\nknown mistake: {finding.misconception}" if finding.misconception else "")
+    return finding.problem + (f"\nknown mistake: {finding.mistake}" if finding.mistake else "")
 
 
 def _cell(text: str) -> str:

@@ -25,21 +25,21 @@ from rich.text import Text
 
 import course_lib
 from course_lib.grading import exports
-from course_lib.grading.declarations import exercises, find_exercise
+from course_lib.grading.catalogue import OWN, Catalogue, catalogue
+from course_lib.grading.collect import Found, chapters_answered, find_submissions
+from course_lib.grading.engine import fresh_seed
 from course_lib.grading.gradebook import Gradebook, storable
 from course_lib.grading.grader import Settings, digest, grade_submission
-from course_lib.grading.isolation import probe, sandbox
-from course_lib.grading.isolation.limits import Limits
-from course_lib.grading.judging import fresh_seed
-from course_lib.grading.records import FAULT, GRADED, STOPPED, UNREADABLE, Record
-from course_lib.grading.submissions import Found, chapters_answered, find_submissions
+from course_lib.grading.records import GRADED, STOPPED, UNGRADED, UNREADABLE, Record
+from course_lib.grading.sandbox import probe, tiers
+from course_lib.grading.sandbox.limits import Limits
 from course_lib.grading.wording import shorten
 from course_lib.project import CourseError
 
 GRADEBOOK = "gradebook.sqlite"
 IN_FLIGHT = 256  # submissions handed out at a time: enough for a cluster, little enough to hold in memory
 CONNECT_WITHIN = 10  # seconds
-URGENT = (FAULT, STOPPED, UNREADABLE, GRADED)  # what a person should look at first
+URGENT = (UNGRADED, STOPPED, UNREADABLE, GRADED)  # what a person should look at first
 ROWS_SHOWN = 20
 BANDS = (0, 20, 40, 60, 80, 100)  # percent; full points stand alone
 LONGEST_BAR = 40
@@ -58,26 +58,29 @@ def grade(
     unsafe: bool = False,
     scheduler: str | None = None,
     executor: Executor | None = None,
+    package: str = OWN,
 ) -> int:
     """Grade the submissions in `folder` into `out`, say what was done, and return the exit code.
 
-    0: all graded; 1: the grader had a fault at one of them. `only` names chapters and exercises; `wall` is the time
-    for one submission in seconds. The work is done by `executor`, else by the Dask cluster of `scheduler`, else by
-    `jobs` processes. Raises CourseError for what cannot be done; what is graded by then stays in the gradebook.
+    0: all graded; 1: some are ungraded, because of a fault of ours; `resume` tries these again. `only` names chapters
+    and exercises; `wall` is the time for one submission in seconds. The work is done by `executor`, else by the Dask
+    cluster of `scheduler`, else by `jobs` processes. Raises CourseError for what cannot be done; what is graded by then
+    stays in the gradebook.
     """
     exports.known(formats)
     found = _found(folder, out)
     path = out / GRADEBOOK
     if path.exists() and not resume:
         raise CourseError(f"{path} is there already: add --resume to go on with it, or name another folder with --out")
-    asked = _asked(seed, only, wall)
+    course = catalogue(package)
+    asked = _asked(course, seed, only, wall)
     here = _here(probe.strongest(unsafe))
     with (
         _workers(jobs, scheduler, executor) as workers,
-        _continued(path, here | asked) if path.exists() else _begun(path, here, asked, found) as gradebook,
+        _continued(path, here | asked) if path.exists() else _begun(course, path, here, asked, found) as gradebook,
     ):
         settings = _settings(gradebook.facts)
-        _introduce(folder, found, settings)
+        _introduce(course, folder, found, settings)
         work = _left_to_do(gradebook, found, folder)
         formats = exports.known([*formats, *exports.present(out)])  # none is left behind that says something older
         try:
@@ -96,7 +99,7 @@ def grade(
         records = gradebook.records()
     _summarise(records)
     typer.echo(f"written: {', '.join(map(str, [path, *written]))}")
-    return 1 if any(record.status == FAULT for record in records) else 0
+    return 1 if any(record.status == UNGRADED for record in records) else 0
 
 
 # ---------------------------------------------------------------- what to do
@@ -130,35 +133,36 @@ def _here(tier: str) -> dict[str, str]:
     }
 
 
-def _asked(seed: int | None, only: Sequence[str], wall: float | None) -> dict[str, str]:
+def _asked(course: Catalogue, seed: int | None, only: Sequence[str], wall: float | None) -> dict[str, str]:
     """Return the facts that the command itself names."""
     asked = {} if seed is None else {"seed": str(seed)}
     asked |= {} if wall is None else {"limit_wall": str(float(wall))}
-    asked |= {"exercises": exercises_named(only)} if only else {}
+    asked |= {"exercises": exercises_named(course, only)} if only else {}
+    asked |= {"catalogue": course.package}
     return asked
 
 
-def exercises_named(names: Sequence[str]) -> str:
+def exercises_named(course: Catalogue, names: Sequence[str]) -> str:
     """Return the exercises that chapters ("02") and exercises ("2.3") name, in order.
 
-    >>> exercises_named(["2.3", "02.1", "2.3"])
+    >>> exercises_named(catalogue(), ["2.3", "02.1", "2.3"])
     '02.1 02.3'
     """
     chosen = []
     for name in names:
-        chosen += exercises(name.zfill(2)) if re.fullmatch(r"\d{1,2}", name) else [find_exercise(name)]
+        chosen += course.exercises(name.zfill(2)) if re.fullmatch(r"\d{1,2}", name) else [course.find(name)]
     return " ".join(sorted({each.id for each in chosen}, key=lambda id: [int(part) for part in id.split(".")]))
 
 
-def _begun(path: Path, here: dict[str, str], asked: dict[str, str], found: list[Found]) -> Gradebook:
+def _begun(course: Catalogue, path: Path, here: dict[str, str], asked: dict[str, str], found: list[Found]) -> Gradebook:
     """Return a new gradebook; what the command does not name is decided now, once for the whole run."""
     facts = {f"limit_{each.name}": str(each.default) for each in fields(Limits)}
     facts |= {"seed": str(fresh_seed())} | here | asked
     if "exercises" not in facts:
-        answered = chapters_answered(found)
+        answered = chapters_answered(course, found)
         if not answered:
             raise CourseError("no submission defines a function that an exercise asks for: name exercises with --only")
-        facts["exercises"] = exercises_named(answered)
+        facts["exercises"] = exercises_named(course, answered)
         typer.echo(f"graded are all exercises of the chapters that submissions answer: {', '.join(answered)}")
     return Gradebook.create(path, facts)
 
@@ -177,7 +181,8 @@ def _continued(path: Path, asked: dict[str, str]) -> Gradebook:
 
 def _settings(facts: dict[str, str]) -> Settings:
     limits = {each.name: type(each.default)(facts[f"limit_{each.name}"]) for each in fields(Limits)}
-    return Settings(int(facts["seed"]), tuple(facts["exercises"].split()), Limits(**limits), facts["tier"])
+    exercises = tuple(facts["exercises"].split())
+    return Settings(int(facts["seed"]), exercises, Limits(**limits), facts["tier"], facts["catalogue"])
 
 
 def _left_to_do(gradebook: Gradebook, found: list[Found], folder: Path) -> list[Found]:
@@ -189,11 +194,11 @@ def _left_to_do(gradebook: Gradebook, found: list[Found], folder: Path) -> list[
     for submission in gone:
         gradebook.drop(submission)
         typer.echo(f"dropped, since it is no longer there: {_printable(submission)}")
-    faults = gradebook.with_status(FAULT)
+    ungraded = gradebook.with_status(UNGRADED)
     work, again = [], 0
     for each in found:
         known = digests.get(storable(each.name))
-        if known is None or storable(each.name) in faults or known != digest(each.paths):
+        if known is None or storable(each.name) in ungraded or known != digest(each.paths):
             work.append(each)
             again += known is not None
     if digests:
@@ -298,9 +303,9 @@ def _cluster(address: str) -> Iterator:
 # ---------------------------------------------------------------- what is said
 
 
-def _introduce(folder: Path, found: list[Found], settings: Settings) -> None:
-    points = sum(find_exercise(id).points for id in settings.exercises)
-    lock = "none (--unsafe)" if settings.tier == sandbox.PROCESS else settings.tier
+def _introduce(course: Catalogue, folder: Path, found: list[Found], settings: Settings) -> None:
+    points = sum(course.find(id).points for id in settings.exercises)
+    lock = "none (--unsafe)" if settings.tier == tiers.PROCESS else settings.tier
     typer.echo(f"submissions: {len(found)} in {folder}")
     typer.echo(f"exercises: {', '.join(settings.exercises)} ({points} points)")
     typer.echo(f"sandbox: {lock}; limit: {settings.limits.wall:g} s a submission; seed: {settings.seed}")
@@ -319,18 +324,19 @@ def _progress_bar() -> Progress:
 def _summarise(records: list[Record]) -> None:
     """Print the submissions that a person should look at first, and how the class did."""
     console = Console(highlight=False)
-    urgent = sorted(records, key=lambda record: (URGENT.index(record.status), record.earned, record.submission))
+    urgent = sorted(records, key=lambda record: (URGENT.index(record.status), record.earned or 0, record.submission))
     table = Table(box=None, pad_edge=False)
     table.add_column("submission", no_wrap=True, overflow="ellipsis", max_width=console.width // 2)
     table.add_column("points", no_wrap=True, justify="right")
     table.add_column("status")
     for record in urgent[:ROWS_SHOWN]:
         status = f"{record.status}: {shorten(_printable(record.reason), 120)}" if record.reason else record.status
-        table.add_row(Text(_printable(record.submission)), f"{record.earned}/{record.points}", Text(status))
+        points = "-" if record.earned is None else f"{record.earned}/{record.points}"
+        table.add_row(Text(_printable(record.submission)), points, Text(status))
     console.print(table)
     if len(urgent) > ROWS_SHOWN:
         typer.echo(f"... and {len(urgent) - ROWS_SHOWN} more")
-    marked = [record for record in records if record.status != FAULT]
+    marked = [record for record in records if record.status != UNGRADED]
     if marked:
         typer.echo("\n" + _distribution([record.earned for record in marked], marked[0].points))
 

@@ -8,13 +8,16 @@ import contextlib
 import sqlite3
 from collections import defaultdict
 from collections.abc import Mapping
+from dataclasses import fields
 from pathlib import Path
 
+from course_lib.files import complete_or_absent
 from course_lib.grading.records import Finding, Record
 from course_lib.project import CourseError
 
 APPLICATION = 0x41545447  # stands in the header of the file, and tells it from other SQLite files
-VERSION = 1
+VERSION = 2
+FINDING = tuple(each.name for each in fields(Finding))  # its columns, in order
 PATIENCE = 60  # seconds to wait for another program that reads or writes the file
 
 TABLES = f"""
@@ -29,7 +32,7 @@ CREATE TABLE submissions (
 CREATE TABLE findings (
     submission TEXT NOT NULL REFERENCES submissions ON DELETE CASCADE, number INTEGER NOT NULL,
     exercise TEXT NOT NULL, function TEXT NOT NULL, property TEXT NOT NULL, earned INTEGER NOT NULL,
-    points INTEGER NOT NULL, problem TEXT NOT NULL, misconception TEXT NOT NULL,
+    points INTEGER NOT NULL, kind TEXT NOT NULL, problem TEXT NOT NULL, mistake TEXT NOT NULL,
     PRIMARY KEY (submission, number)
 );
 """
@@ -58,15 +61,15 @@ class Gradebook:
         """
         if path.exists():
             raise CourseError(f"{path} exists already")
-        part = path.with_name(f".{path.name}.part")
         rows = [(storable(name), storable(value)) for name, value in facts.items()]
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            part.unlink(missing_ok=True)  # of a run that was killed just here
-            with contextlib.closing(sqlite3.connect(part)) as connection, connection:
+            with (
+                complete_or_absent(path) as part,
+                contextlib.closing(sqlite3.connect(part)) as connection,
+                connection,
+            ):
                 connection.executescript(TABLES)
                 connection.executemany("INSERT INTO facts VALUES (?, ?)", rows)
-            part.rename(path)
         except (OSError, sqlite3.Error) as error:
             raise CourseError(f"{path} cannot be written: {error}") from error
         return cls.open(path)
@@ -108,7 +111,8 @@ class Gradebook:
     def add(self, record: Record) -> None:
         """Keep a record, in place of an earlier one of the same submission."""
         own = ":submission, :digest, :status, :reason, :source, :output, :seconds"
-        of_finding = ":submission, :number, :exercise, :function, :property, :earned, :points, :problem, :misconception"
+        columns = ("submission", "number", *FINDING)
+        of_finding = ", ".join(f":{column}" for column in columns)
         findings = [
             _row(finding) | {"submission": storable(record.submission), "number": number}
             for number, finding in enumerate(record.findings)
@@ -138,8 +142,7 @@ class Gradebook:
         with self._connection:
             self._connection.execute("BEGIN")  # both tables as they are at one moment, also while a run goes on
             for submission, *finding in self._connection.execute(
-                "SELECT submission, exercise, function, property, earned, points, problem, misconception"
-                " FROM findings ORDER BY submission, number"
+                f"SELECT submission, {', '.join(FINDING)} FROM findings ORDER BY submission, number"
             ):
                 findings[submission].append(Finding(*finding))
             rows = self._connection.execute(

@@ -7,17 +7,18 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from course_lib.grading.call import missing
-from course_lib.grading.declarations import find_exercise
+from course_lib.grading.catalogue import OWN, catalogue
+from course_lib.grading.collect import KINDS
+from course_lib.grading.engine import TaskResult, judge_task
 from course_lib.grading.exercise import Exercise
-from course_lib.grading.isolation import zygote
-from course_lib.grading.isolation.conversation import Ended
-from course_lib.grading.isolation.limits import Limits
-from course_lib.grading.judging import TaskResult, judge_task
-from course_lib.grading.records import FAULT, GRADED, STOPPED, UNREADABLE, Finding, Record
-from course_lib.grading.session import Isolated
-from course_lib.grading.submission import LARGEST, Cell, read_cells
-from course_lib.grading.submissions import KINDS
-from course_lib.grading.wording import shorten
+from course_lib.grading.notebook_file import LARGEST, Cell, read_cells
+from course_lib.grading.problem import Problem
+from course_lib.grading.records import GRADED, STOPPED, UNGRADED, UNREADABLE, Finding, Record
+from course_lib.grading.sandbox import fork_server
+from course_lib.grading.sandbox.conversation import WorkerStopped
+from course_lib.grading.sandbox.limits import Limits
+from course_lib.grading.session import SandboxedSession
+from course_lib.grading.wording import sentence, shorten
 from course_lib.project import CourseError
 
 LONGEST_PROBLEM = 400  # characters
@@ -32,25 +33,26 @@ class Settings:
     exercises: tuple[str, ...]  # "02.1"
     limits: Limits
     tier: str
+    catalogue: str = OWN  # the package of the exercises
 
 
 def grade_submission(name: str, paths: tuple[str, ...], settings: Settings) -> Record:
     """Grade the files of one submission and return its record, whatever they do.
 
     Where a submission has several files, each exercise counts where it is best. This process's worker is started at the
-    first call and kept; one that fails is replaced once.
+    first call and kept; one that fails is replaced once. A fault of ours that comes twice leaves it ungraded.
     """
     start = time.monotonic()
-    exercises = [find_exercise(each) for each in settings.exercises]
+    exercises = [catalogue(settings.catalogue).find(each) for each in settings.exercises]
     try:
         record = _grade(name, paths, exercises, settings)
     except Exception:
-        zygote.forget()
+        fork_server.forget()
         try:
             record = _grade(name, paths, exercises, settings)
         except Exception as error:
             reason = shorten(f"a fault of the grader: {type(error).__name__}: {error}", LONGEST_PROBLEM)
-            record = Record(name, digest(paths), FAULT, reason, _nothing(exercises, reason))
+            record = Record(name, digest(paths), UNGRADED, reason, ())
     return replace(record, seconds=time.monotonic() - start)
 
 
@@ -83,8 +85,8 @@ def _grade(name: str, paths: tuple[str, ...], exercises: list[Exercise], setting
             continue
         sources += [cell.source for cell in cells]
         functions = [task.function for exercise in exercises for task in exercise.tasks]
-        worker = zygote.for_tier(settings.tier)
-        with Isolated(worker, path.name, cells, functions, settings.limits, settings.seed, deadline) as session:
+        worker = fork_server.for_tier(settings.tier)
+        with SandboxedSession(worker, path.name, cells, functions, settings.limits, deadline) as session:
             for exercise in exercises:
                 results = _judge(session, exercise, settings.seed)
                 rank = sum(result.earned for result in results), _written(exercise, cells)
@@ -100,20 +102,20 @@ def _grade(name: str, paths: tuple[str, ...], exercises: list[Exercise], setting
     return Record(name, mark, status, reason, findings, source, _shown(output))
 
 
-def _judge(session: Isolated, exercise: Exercise, seed: int) -> list[TaskResult]:
+def _judge(session: SandboxedSession, exercise: Exercise, seed: int) -> list[TaskResult]:
     """Judge one exercise; a function that is not there fails each property by name."""
     results = []
     for task in exercise.tasks:
         try:
             submission = session.submission(exercise)
-        except Ended as error:
-            answer = missing(f"the file was stopped while its cells ran: {error}")
+        except WorkerStopped as error:
+            answer = missing(Problem("stopped", note=f"the file was stopped while its cells ran: {error}"))
         else:
             found = task.function in submission.defined
             answer = (
                 session.answerer(exercise, task)
                 if found
-                else missing(f"not found: {submission.why_missing(task.function)}")
+                else missing(Problem("missing", note=submission.why_missing(task.function)))
             )
         results.append(judge_task(exercise, task, answer, seed))
     return results
@@ -132,8 +134,9 @@ def _findings(exercise: Exercise, results: list[TaskResult]) -> list[Finding]:
             property=verdict.property.name,
             earned=verdict.earned,
             points=verdict.property.points,
-            problem=shorten(verdict.problem or "", LONGEST_PROBLEM),
-            misconception=result.misconception.name if verdict.problem and result.misconception else "",
+            kind=verdict.problem.kind if verdict.problem else "",
+            problem=shorten(sentence(verdict.problem, result.task), LONGEST_PROBLEM) if verdict.problem else "",
+            mistake=result.mistake.name if verdict.problem and result.mistake else "",
         )
         for result in results
         for verdict in result.verdicts
@@ -143,7 +146,7 @@ def _findings(exercise: Exercise, results: list[TaskResult]) -> list[Finding]:
 def _nothing(exercises: list[Exercise], reason: str) -> tuple[Finding, ...]:
     """Return the findings on a submission of which nothing could be judged."""
     return tuple(
-        Finding(exercise.id, task.function, each.name, 0, each.points, reason)
+        Finding(exercise.id, task.function, each.name, 0, each.points, "missing", reason)
         for exercise in exercises
         for task in exercise.tasks
         for each in task.properties

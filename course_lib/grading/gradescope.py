@@ -17,10 +17,11 @@ import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from course_lib.project import CourseError, root
+from course_lib.files import complete_or_absent, write_atomically
+from course_lib.project import CourseError
 
 SETTINGS = "settings.json"
-WITHIN = ["course_lib/**/*", "pyproject.toml", "_toc.yml"]  # `root()` is the folder that holds _toc.yml
+WITHIN = ["course_lib/**/*", "solutions/*.md", "pyproject.toml"]  # of the folder of the course
 DATE = (1980, 1, 1, 0, 0, 0)  # of every file: the same settings give the same bytes
 PYTHON, UV = "3.11", "0.13.9"
 TELL = "Please tell your instructor; this is not your fault."
@@ -51,20 +52,23 @@ cd "$here/source" && exec "$here/environment/bin/python" -m course_lib.grading.g
 # ---------------------------------------------------------------- the archive
 
 
-def archive(out: Path, only: Sequence[str] = (), unsafe: bool = False, seed: int | None = None) -> None:
-    """Write the archive and say what to do with it; `only` names chapters and exercises, all where none is named."""
-    from course_lib.grading.declarations import chapters, find_exercise
-    from course_lib.grading.grade_command import exercises_named as chosen
+def archive(home: Path, out: Path, only: Sequence[str] = (), unsafe: bool = False, seed: int | None = None) -> None:
+    """Write the archive and say what to do with it; `only` names chapters and exercises, all where none is named.
 
-    exercises = chosen(only or chapters()).split()
-    write_archive(out, exercises, unsafe, seed)
-    print(
-        f"written: {out}, for {', '.join(exercises)} ({sum(find_exercise(each).points for each in exercises)} points)"
-    )
+    `home` is the folder of the course, of which the archive holds a part.
+    """
+    from course_lib.grading.catalogue import catalogue
+    from course_lib.grading.grade_command import exercises_named
+
+    course = catalogue()
+    exercises = exercises_named(course, only or course.chapters).split()
+    write_archive(home, out, exercises, unsafe, seed)
+    points = sum(course.find(each).points for each in exercises)
+    print(f"written: {out}, for {', '.join(exercises)} ({points} points)")
     print("Upload it at Gradescope as the autograder. It holds the answers and the seed: keep it to yourself.")
 
 
-def write_archive(out: Path, exercises: list[str], unsafe: bool = False, seed: int | None = None) -> None:
+def write_archive(home: Path, out: Path, exercises: list[str], unsafe: bool = False, seed: int | None = None) -> None:
     """Write the archive for these exercises ("02.1"); the seed, one for all students, is drawn where none is given.
 
     With `unsafe`, submissions are graded there also where no sandbox works.
@@ -73,34 +77,27 @@ def write_archive(out: Path, exercises: list[str], unsafe: bool = False, seed: i
     texts = {
         "setup.sh": SETUP,
         "run_autograder": RUN,
-        "requirements.txt": requirements(),
+        "requirements.txt": requirements(home),
         SETTINGS: json.dumps(settings, indent=2) + "\n",
     }
     contents = {name: text.encode() for name, text in texts.items()}
-    for path in (path for pattern in WITHIN for path in root().glob(pattern)):
-        name = path.relative_to(root()).as_posix()
+    for path in (path for pattern in WITHIN for path in home.glob(pattern)):
+        name = path.relative_to(home).as_posix()
         if path.is_file() and not re.search(r"(^|/)(\.|__pycache__)", name):
             contents[name] = path.read_bytes()
-    out.parent.mkdir(parents=True, exist_ok=True)
-    part = out.with_name(f".{out.name}.part")
-    with zipfile.ZipFile(part, "w") as opened:
+    with complete_or_absent(out) as part, zipfile.ZipFile(part, "w") as opened:
         for name in sorted(contents):
             entry = zipfile.ZipInfo(name, DATE)
             entry.create_system = 3  # Unix, whatever this machine is: the permissions count
             entry.external_attr = (0o100755 if name in ("setup.sh", "run_autograder") else 0o100644) << 16
             opened.writestr(entry, contents[name])
-    part.replace(out)
 
 
-def requirements() -> str:
-    """Return the lines of requirements.txt that pin what the package itself needs.
-
-    >>> [line for line in requirements().splitlines() if line.startswith(("torch", "jupyter-book"))]
-    ['torch==2.13.0']
-    """
-    needed = tomllib.loads((root() / "pyproject.toml").read_text(encoding="utf-8"))["project"]["dependencies"]
+def requirements(home: Path) -> str:
+    """Return the lines of the course's requirements.txt that pin what the package itself needs."""
+    needed = tomllib.loads((home / "pyproject.toml").read_text(encoding="utf-8"))["project"]["dependencies"]
     names = {re.match(r"[\w.-]+", each)[0] for each in needed}
-    pinned = (root() / "requirements.txt").read_text(encoding="utf-8").splitlines()
+    pinned = (home / "requirements.txt").read_text(encoding="utf-8").splitlines()
     found = {match[0]: line for line in pinned if (match := re.match(r"[\w.-]+(?===)", line)) and match[0] in names}
     if missing := sorted(names - found.keys()):
         raise CourseError(f"requirements.txt does not pin {', '.join(missing)}, which pyproject.toml asks for")
@@ -110,33 +107,38 @@ def requirements() -> str:
 # ---------------------------------------------------------------- in the container
 
 
-def grade(folder: Path) -> None:
-    """Grade what is in `folder`/submission and write `folder`/results/results.json, valid from the first moment on."""
+def grade(folder: Path) -> int:
+    """Grade what is in `folder`/submission and write `folder`/results/results.json, valid from the first moment on.
+
+    Returns the exit code: 1 where there is no mark. The file then has no score, and Gradescope says that it failed.
+    """
     start = time.monotonic()
-    (folder / "results").mkdir(exist_ok=True)
-    part, whole = folder / "results" / ".results.json.part", folder / "results" / "results.json"
 
     def say(results: dict) -> None:
-        part.write_text(json.dumps(results | {"execution_time": round(time.monotonic() - start, 3)}, indent=2))
-        part.replace(whole)
+        content = json.dumps(results | {"execution_time": round(time.monotonic() - start, 3)}, indent=2)
+        write_atomically(folder / "results" / "results.json", content)
 
     say(_no_verdict(f"The grading was begun and did not come to its end. {TELL}"))
     try:
-        say(_results(folder))
+        results = _results(folder)
+        say(results)
+        return 0 if "score" in results else 1
     except CourseError as error:
         print(f"Not graded: {error}")
         say(_no_verdict(f"Not graded: {error}. {TELL}"))
     except Exception:
         traceback.print_exc(file=sys.stdout)  # what is printed here, Gradescope shows to instructors only
         say(_no_verdict(f"The grading failed. {TELL}"))
+    return 1
 
 
 def _results(folder: Path) -> dict:
+    from course_lib.grading.collect import files_inside
     from course_lib.grading.exports import gradescope_results
     from course_lib.grading.grader import Settings, grade_submission
-    from course_lib.grading.isolation import probe, sandbox
-    from course_lib.grading.isolation.limits import Limits
-    from course_lib.grading.submissions import files_inside
+    from course_lib.grading.records import UNGRADED
+    from course_lib.grading.sandbox import probe, tiers
+    from course_lib.grading.sandbox.limits import Limits
 
     settings = json.loads((folder / "source" / SETTINGS).read_text(encoding="utf-8"))
     try:
@@ -144,7 +146,7 @@ def _results(folder: Path) -> dict:
     except CourseError as error:
         why = "each submission has a container of its own here, and `course gradescope-zip --unsafe` lets that suffice"
         raise CourseError(f"{error}; {why}") from error
-    if tier == sandbox.PROCESS:
+    if tier == tiers.PROCESS:
         print("No sandbox works in this container; the archive allows to do without (--unsafe).")
     # Gradescope's smallest container has half a core.
     limits = Limits(wall=60.0, step=10.0)
@@ -152,15 +154,17 @@ def _results(folder: Path) -> dict:
     record = grade_submission(
         "submission", paths, Settings(settings["seed"], tuple(settings["exercises"]), limits, tier)
     )
-    print(f"{record.status}: {record.earned} of {record.points} points; sandbox: {tier}")
+    print(f"{record.status}: {record.earned} of {record.points} points; sandbox: {tier}; {record.reason}")
+    if record.status == UNGRADED:
+        raise CourseError(record.reason)
     return gradescope_results(record)
 
 
 def _no_verdict(output: str) -> dict:
-    return {"score": 0, "output": output, "visibility": "visible", "stdout_visibility": "hidden", "tests": []}
+    return {"output": output, "visibility": "visible", "stdout_visibility": "hidden", "tests": []}
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=grade.__doc__)
     parser.add_argument("--root", type=Path, required=True, help="the folder that holds source and submission")
-    grade(parser.parse_args().root)
+    sys.exit(grade(parser.parse_args().root))

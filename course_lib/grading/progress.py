@@ -6,13 +6,13 @@ The file lies beside the learner's notebooks, in a folder that git does not look
 import contextlib
 import itertools
 import json
-import os
 import sys
 from dataclasses import asdict, dataclass, field
 from datetime import date
 from pathlib import Path
 
-from course_lib.grading.declarations import chapters, exercises
+from course_lib.files import write_atomically
+from course_lib.grading.catalogue import Catalogue
 from course_lib.grading.exercise import Exercise
 
 FILE, SET_ASIDE = ".progress.json", ".progress.unreadable.json"
@@ -62,15 +62,10 @@ def read(folder: Path) -> Progress:
 
 def write(folder: Path, progress: Progress) -> None:
     """Replace the file in one step; where that cannot be done, standard error says so, and the work goes on."""
-    written = folder / f"{FILE}.{os.getpid()}"
     try:
-        folder.mkdir(exist_ok=True)
-        written.write_text(json.dumps(asdict(progress), indent=1, sort_keys=True), encoding="utf-8")
-        written.replace(folder / FILE)
+        write_atomically(folder / FILE, json.dumps(asdict(progress), indent=1, sort_keys=True))
     except OSError as error:
         print(f"{folder / FILE} cannot be written, so this is not noted: {error.strerror}", file=sys.stderr)
-        with contextlib.suppress(OSError):
-            written.unlink(missing_ok=True)
 
 
 def _parsed(text: str) -> Progress:
@@ -88,9 +83,9 @@ def _parsed(text: str) -> Progress:
 # ---------------------------------------------------------------- what there is to see
 
 
-def overview(progress: Progress, own: set[str]) -> dict:
+def overview(catalogue: Catalogue, progress: Progress, own: set[str]) -> dict:
     """Return the progress in all exercises, fit for JSON; `own` are the chapters of which the learner has a copy."""
-    rows = [_row(each, progress) for chapter in chapters() for each in exercises(chapter)]
+    rows = [_row(each, progress) for each in catalogue]
     return {
         "exercises": rows,
         "earned": sum(row["earned"] or 0 for row in rows),

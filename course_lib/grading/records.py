@@ -2,29 +2,32 @@
 
 from dataclasses import dataclass
 
-# What became of a submission. Only the last is a fault of ours; the instructor is told, and the row is kept.
-GRADED, UNREADABLE, STOPPED, FAULT = "graded", "unreadable", "stopped", "fault"
+# What became of a submission. The last is a fault of ours, which is never a mark: the instructor is told, and
+# `course grade --resume` tries again.
+GRADED, UNREADABLE, STOPPED, UNGRADED = "graded", "unreadable", "stopped", "ungraded"
 
 
 @dataclass(frozen=True)
 class Finding:
-    """The verdict on one property: `problem` is empty where it holds; `misconception` names the mistake, if one is."""
+    """The verdict on one property: `kind` and `problem` are empty where it holds; `mistake` is a known one, by name."""
 
     exercise: str  # "02.3"
     function: str  # "attend"
     property: str  # "one-hot weights return the exact value"
     earned: int
     points: int
-    problem: str = ""
-    misconception: str = ""  # the name that the declaration gives it; it stands at every failed property of the task
+    kind: str = ""  # one of `problem.KINDS`
+    problem: str = ""  # the sentence
+    mistake: str = ""  # the name that the exercise gives it; it stands at every failed property of the task
 
 
 @dataclass(frozen=True)
 class Record:
     """One submission: `status` is one of the four above, and `reason` a sentence for all but the first.
 
-    Findings are there for every property that was asked for, whatever became of the submission. Nothing that is
-    written for others depends on `seconds` or `output`: the same submissions and the same seed give the same files.
+    Findings are there for every property that was asked for, but for a submission that is ungraded, which has none.
+    Nothing that is written for others depends on `seconds` or `output`: the same submissions and the same seed give
+    the same files.
     """
 
     submission: str  # the name of the folder or file below the folder of submissions
@@ -37,9 +40,9 @@ class Record:
     seconds: float = 0.0
 
     @property
-    def earned(self) -> int:
-        """The points of all findings."""
-        return sum(finding.earned for finding in self.findings)
+    def earned(self) -> int | None:
+        """The points of all findings; None where nothing was graded."""
+        return None if self.status == UNGRADED else sum(finding.earned for finding in self.findings)
 
     @property
     def points(self) -> int:

@@ -1,8 +1,8 @@
-"""One file before its judges: what it defines, and something that answers for each of its functions.
+"""One file that is asked: what it defines, and something that answers for each of its functions.
 
-`Isolated` has workers answer, which is how strangers' files are graded, and how a learner's are checked wherever that
-can be done. `Here` runs the file in this process: for our own files, and for learners on Windows, where a process
-cannot be forked.
+`SandboxedSession` has workers answer, which is how strangers' files are graded, and how a learner's are checked
+wherever that can be done. `InProcessSession` runs the file in this process: for our own files, and for learners on
+Windows, where a process cannot be forked.
 """
 
 import os
@@ -13,18 +13,19 @@ from typing import Any, Protocol
 
 import torch
 
-from course_lib.grading.call import Answer, Answerer, explain, fitting, in_process
+from course_lib.grading.call import Answer, Answerer, Asked, Round, fitting, in_process, no_value
 from course_lib.grading.exercise import Exercise, Task
-from course_lib.grading.isolation.conversation import Conversation, Ended
-from course_lib.grading.isolation.inside import cells as running
-from course_lib.grading.isolation.inside.frames import pack
-from course_lib.grading.isolation.limits import Limits
-from course_lib.grading.isolation.zygote import CannotStart, Zygote
-from course_lib.grading.rehearsal import Question, ask, fingerprint, rehearse
-from course_lib.grading.submission import Cell, Submission, after_running
+from course_lib.grading.notebook_file import Cell, Submission, after_running
+from course_lib.grading.problem import Problem
+from course_lib.grading.sandbox.conversation import Conversation, WorkerStopped
+from course_lib.grading.sandbox.fork_server import CannotStart, ForkServer
+from course_lib.grading.sandbox.limits import Limits
+from course_lib.grading.sandbox.worker import cells as running
+from course_lib.grading.sandbox.worker.frames import pack
 from course_lib.grading.unattended import unattended
-from course_lib.grading.wording import describe_case, shorten
+from course_lib.grading.wording import shorten
 
+FAULT = ("kind", "error", "message", "text", "got", "expected")  # what a worker may tell of a call without a value
 SLOW_TO_IMPORT = re.compile(r"^[ \t]*(?:import|from)[ \t]+matplotlib", re.MULTILINE)
 
 
@@ -38,7 +39,7 @@ class Session(Protocol):
         """Return what answers for one function of the file."""
 
 
-class Here:
+class InProcessSession:
     """A file of our own, or a learner's, run in this process."""
 
     def __init__(self, path: str, cells: list[Cell]):
@@ -56,7 +57,7 @@ class Here:
         return in_process(self.names[task.function], task, exercise.forbidden)
 
 
-class Isolated:
+class SandboxedSession:
     """A stranger's file, run by workers, all within one span of time; use it in a `with` statement.
 
     Exercises that forbid operators get a worker of their own in which those are forbidden from the first cell on. A
@@ -65,16 +66,15 @@ class Isolated:
 
     def __init__(
         self,
-        zygote: Zygote,
+        fork_server: ForkServer,
         path: str,
         cells: list[Cell],
         functions: list[str],
         limits: Limits,
-        seed: int = 0,
         deadline: float | None = None,
     ):
-        self._zygote, self._path, self._cells, self._functions = zygote, path, cells, functions
-        self._limits, self._seed = limits, seed
+        self._fork_server, self._path, self._cells, self._functions = fork_server, path, cells, functions
+        self._limits = limits
         self._deadline = time.monotonic() + limits.wall if deadline is None else deadline
         self._preload = ["matplotlib.pyplot"] if any(SLOW_TO_IMPORT.search(cell.source) for cell in cells) else []
         self._workers: dict[tuple, tuple[Conversation, Submission]] = {}
@@ -82,7 +82,7 @@ class Isolated:
         self.endings: list[str] = []  # what became of workers that did not last
         self.output = b""
 
-    def __enter__(self) -> "Isolated":
+    def __enter__(self) -> "SandboxedSession":
         return self
 
     def __exit__(self, *error) -> None:
@@ -90,67 +90,55 @@ class Isolated:
             self._close(key)
 
     def submission(self, exercise: Exercise) -> Submission:
-        """Return what the file defines where the operators of `exercise` are forbidden; raises Ended."""
+        """Return what the file defines where the operators of `exercise` are forbidden; raises WorkerStopped."""
         return self._worker(exercise.forbidden)[1]
 
     def answerer(self, exercise: Exercise, task: Task) -> Answerer:
-        """Return what puts questions to a worker, and after its end says how it ended.
+        """Return what puts questions to a worker, and after its end says how it ended."""
+        ending: Problem | None = None
 
-        The first question brings the answers to all that the judges are known to ask; each is used once.
-        """
-        ready: dict[tuple, Answer] | None = None
-        ending = ""
-
-        def answer(arguments: dict[str, Any], cotangent: torch.Tensor | None) -> Answer:
-            nonlocal ready, ending
-            if ending:
-                return Answer(problem=ending)
-            key = fingerprint(arguments, cotangent)
-            try:
-                if ready is None:
-                    questions, frame = rehearse(task, self._seed)
-                    answers = self._ask(exercise, task, questions, frame)
-                    ready = {fingerprint(*each): came for each, came in zip(questions, answers, strict=True)}
-                if key not in ready:
-                    question = [(arguments, cotangent)]
-                    (ready[key],) = self._ask(exercise, task, question, ask(task, question))
-                return ready.pop(key)
-            except Ended as error:
-                self._close(_key(exercise.forbidden))
-                ending = f"{describe_case(arguments)}: {task.function} was stopped: {error}"
-                self.endings.append(f"{task.function} was stopped: {error}")
-                return Answer(problem=ending)
+        def answer(asked: Round) -> list[Answer]:
+            nonlocal ending
+            if ending is None:
+                try:
+                    return self._ask(exercise, asked)
+                except WorkerStopped as error:
+                    self._close(_key(exercise.forbidden))
+                    reason = f"{task.function} was stopped: {error}"
+                    self.endings.append(reason)
+                    ending = Problem("stopped", note=reason)
+            return [Answer(problem=ending)] * len(asked.questions)
 
         return answer
 
-    def _ask(self, exercise: Exercise, task: Task, questions: list[Question], frame: bytes) -> list[Answer]:
+    def _ask(self, exercise: Exercise, asked: Round) -> list[Answer]:
         conversation, _ = self._worker(exercise.forbidden)
-        conversation.send(frame)
+        conversation.send(asked.frame)
         head, reply = conversation.receive()
         try:
-            tensors: list[dict[str, torch.Tensor]] = [{} for _ in questions]
+            tensors: list[dict[str, torch.Tensor]] = [{} for _ in asked.questions]
             for name, each in reply.items():
                 number, _, own = name.partition(".")
                 tensors[int(number)][own] = each
             return [
-                _believed(told, came, task, arguments)
-                for told, came, (arguments, _) in zip(head["answers"], tensors, questions, strict=True)
+                _believed(told, got, asked.task, question)
+                for told, got, question in zip(head["answers"], tensors, asked.questions, strict=True)
             ]
         except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError):
-            raise Ended("it replied with something that is no reply") from None
+            raise WorkerStopped("it replied with something that is no reply") from None
 
     def _worker(self, forbidden: Mapping[str, str]) -> tuple[Conversation, Submission]:
-        """Return the worker for this set of forbidden operators; raises Ended where the cells do not let it begin."""
+        """Return the worker for these forbidden operators; raises WorkerStopped where the cells do not let it begin."""
         key = _key(forbidden)
         if key in self._hopeless:
-            raise Ended(self._hopeless[key])
+            raise WorkerStopped(self._hopeless[key])
         if key not in self._workers:
-            conversation = Conversation(self._zygote, self._limits, self._deadline, self._preload)
+            conversation = Conversation(self._fork_server, self._limits, self._deadline, self._preload)
             try:
                 self._workers[key] = (conversation, self._begin(conversation, dict(forbidden)))
             except BaseException as error:
                 self._put_away(conversation)
-                if isinstance(error, Ended):
+                if isinstance(error, WorkerStopped):
                     self._hopeless[key] = str(error)
                     self.endings.append(str(error))
                 raise
@@ -174,7 +162,7 @@ class Isolated:
         try:
             return after_running(self._path, self._cells, found["defined"], found["stops"])
         except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError):
-            raise Ended("it replied with something that is no reply") from None
+            raise WorkerStopped("it replied with something that is no reply") from None
 
     def _close(self, key: tuple) -> None:
         if key in self._workers:
@@ -190,15 +178,15 @@ def _key(forbidden: Mapping[str, str]) -> tuple:
     return tuple(sorted(forbidden.items()))
 
 
-def _believed(told: dict, came: dict[str, torch.Tensor], task: Task, arguments: dict[str, Any]) -> Answer:
+def _believed(told: dict, got: dict[str, torch.Tensor], task: Task, question: Asked) -> Answer:
     """Return the answer that a reply holds; raises some exception where it holds none."""
+    arguments = question.arguments
     if told["fault"] is not None:
         line = told["fault"].get("line")
-        names = ("kind", "error", "message", "text", "came", "expected")
-        fault = {name: str(told["fault"].get(name, "")) for name in names}
-        return Answer(problem=explain(fault | {"line": line if isinstance(line, int) else None}, task, arguments))
+        fault = {name: str(told["fault"].get(name, "")) for name in FAULT}
+        return Answer(problem=no_value(fault | {"line": line if isinstance(line, int) else None}, arguments))
     parts = int(told["parts"])
-    values = tuple(came[f"value.{number}"] for number in range(min(max(parts, 1), 16)))
-    after = {name: came[f"argument.{name}"] for name, each in arguments.items() if isinstance(each, torch.Tensor)}
-    gradients = {name.removeprefix("gradient."): each for name, each in came.items() if name.startswith("gradient.")}
+    values = tuple(got[f"value.{number}"] for number in range(min(max(parts, 1), 16)))
+    after = {name: got[f"argument.{name}"] for name, each in arguments.items() if isinstance(each, torch.Tensor)}
+    gradients = {name.removeprefix("gradient."): each for name, each in got.items() if name.startswith("gradient.")}
     return fitting(values if parts else values[0], after, gradients, task, arguments)

@@ -1,13 +1,136 @@
-"""Tensors and values in words short enough for one line of a report."""
+"""The words for what was found: values, cases and problems, each short enough for one line of a report."""
 
-from typing import Any
+import re
+from typing import TYPE_CHECKING, Any
 
 import torch
 
-from course_lib.grading.isolation.inside.attempt import Given
+from course_lib.grading.checks import SHOWN_WHOLE
+from course_lib.grading.problem import Problem
+from course_lib.grading.sandbox.worker.attempt import Given
 
-SHOWN_WHOLE = 8  # so many numbers can be taken in at a glance; a larger tensor is described by its shape
+if TYPE_CHECKING:
+    from course_lib.grading.exercise import Task
+
 DIGITS = 4  # significant ones, where they are enough
+PARAMETER = re.compile(r"[^\s,]+ \([^)]*\)")  # as `worker.attempt` lists them: "to_key.bias (2,), to_key.weight (2, 4)"
+LATER = "counts once the values are right"
+
+
+def sentence(problem: Problem, task: "Task") -> str:
+    """Return the whole sentence: on which inputs, and what was found there."""
+    found = finding(problem, task)
+    inputs = describe_case(problem.case) if problem.case is not None and problem.kind not in NOT_ABOUT_A_CASE else ""
+    if problem.after:
+        inputs += f", then {problem.after}"
+    return f"{inputs}: {found}" if inputs else found
+
+
+# What is wrong whatever the inputs are.
+NOT_ABOUT_A_CASE = ("unwritten", "signature", "missing", "stopped", "forbidden", "later")
+
+
+def finding(problem: Problem, task: "Task") -> str:
+    """Return what was found, without the inputs: where two problems read alike, it need be said only once."""
+    said = _no_value(problem, task) if problem.fault else _WORDS[problem.kind](problem, task)
+    where = f"{problem.where}: " if problem.where and problem.kind not in _PLACED else ""
+    note = f"{'; ' if said else ''}{problem.note}" if problem.note and problem.kind not in _NOTED else ""
+    return f"{where}{said}{note}"
+
+
+def _value(problem: Problem, task: "Task") -> str:
+    """Say what came and what was expected, in so many digits that both do not look the same."""
+    if problem.got is None and problem.expected is None:
+        return ""
+    entry = (
+        f"{problem.differ[0]} of {problem.differ[1]} entries differ; at {list(problem.at)} " if problem.differ else ""
+    )
+    for digits in (DIGITS, 6, 9):  # nine tell any two numbers of float32 apart
+        got, expected = _shown(problem.got, digits), _shown(problem.expected, digits)
+        if got != expected:
+            break
+    return f"{entry}got {got}" + (f", expected {expected}" if problem.expected is not None else "")
+
+
+def _moved(problem: Problem, task: "Task") -> str:
+    return f"{problem.where or 'the answer'} moved by {problem.got:.2g}, expected {_shown(problem.expected, DIGITS)}"
+
+
+def _shape(problem: Problem, task: "Task") -> str:
+    of = f"{problem.where} of " if problem.where else ""
+    return f"got {of}{describe_kind(problem.got)}, expected {describe_kind(problem.expected)}"
+
+
+def _numbers(problem: Problem, task: "Task") -> str:
+    got, expected = (str(each.dtype).removeprefix("torch.") for each in (problem.got, problem.expected))
+    of = f"{problem.where} in " if problem.where else ""
+    source = ", the kind of the arguments" if problem.expected.is_floating_point() else ""
+    return f"got {of}numbers of {got}, expected {expected}{source}"
+
+
+def _sum(problem: Problem, task: "Task") -> str:
+    return f"a row {describe(problem.got)} sums to {describe(problem.got.sum().item())}, expected {problem.expected:g}"
+
+
+def _range(problem: Problem, task: "Task") -> str:
+    low, high = (describe(each) for each in problem.expected)
+    return f"got {describe(problem.got)}, but all {problem.where} there lie between {low} and {high}"
+
+
+_WORDS = {
+    "value": _value,
+    "gradient": _value,
+    "sum": _sum,
+    "range": _range,
+    "moved": _moved,
+    "shape": _shape,
+    "numbers": _numbers,
+    "changed": lambda problem, task: f"after the call {' and '.join(problem.got)} held other numbers than before",
+    "outputs": lambda problem, task: f"got {problem.got}, expected {_expected_kind(task)}: {task.returns}",
+    "idle": lambda problem, task: "the answer is one number over and over, whatever the input",
+    "unsteady": lambda problem, task: "two calls with these arguments gave two different answers",
+    "later": lambda problem, task: LATER,
+    "missing": lambda problem, task: f"not found: {problem.note}",
+    "stopped": lambda problem, task: problem.note,
+    "forbidden": lambda problem, task: f"{task.function} used {problem.got}: here it is to be written by hand",
+    "incomparable": lambda problem, task: f"the answer cannot be compared ({shorten(problem.note, 120)})",
+}
+_NOTED = ("missing", "stopped", "incomparable")  # their note is the sentence
+_PLACED = ("range", "moved", "shape", "numbers")  # their sentence says where
+
+
+def _no_value(problem: Problem, task: "Task") -> str:
+    """Say why a call gave no tensor; `problem.fault` is what `worker.attempt` tells of it."""
+    fault, name = problem.fault, task.function
+    if problem.kind == "unwritten":
+        return f"not written yet: write {task.signature}, which returns {task.returns}"
+    if problem.kind == "signature":
+        return f"expected the signature {task.signature}, got {name}{shorten(fault['got'], 160)}"
+    if problem.kind == "parameters":
+        got, expected = PARAMETER.findall(fault["got"]), PARAMETER.findall(fault["expected"])
+        lacking = ", ".join(each for each in expected if each not in got) or "none of its parameters"
+        spare = ", ".join(each for each in got if each not in expected)
+        said = f"{name} lacks {shorten(lacking, 240)}"
+        return said + (f", and has {shorten(spare, 240)}, which it should not" if spare else "")
+    if problem.kind == "no value":
+        got = "nothing (is `return` missing?)" if fault["got"] == "None" else f"a {shorten(fault['got'], 60)}"
+        return f"got {got}, expected {_expected_kind(task)}: {task.returns}"
+    if problem.kind == "layout":
+        return f"got a {shorten(fault['got'], 60)}, expected an ordinary one on the cpu"
+    if problem.kind == "no gradient":
+        return "the answer has no gradient (detached, or made without its inputs)"
+    where = f" in line {fault['line']} (`{shorten(fault['text'], 60)}`)" if fault["line"] else ""
+    if problem.kind == "time":
+        return f"{name} did not end in time{', still' + where if where else ''}"
+    return f"{name} stopped with {shorten(fault['error'] + where + ': ' + fault['message'], 240)}"
+
+
+def _expected_kind(task: "Task") -> str:
+    return f"a tuple ({', '.join(task.outputs)})" if task.outputs else "a tensor"
+
+
+def _shown(value: Any, digits: int) -> str:
+    return value if isinstance(value, str) else describe(value, digits)
 
 
 def describe(value: Any, digits: int = DIGITS) -> str:
@@ -29,6 +152,8 @@ def describe(value: Any, digits: int = DIGITS) -> str:
 def describe_case(arguments: dict[str, Any]) -> str:
     """Return the arguments of one call: their numbers where there are few in all, else their shapes.
 
+    A few whole numbers, such as lengths, are shown also beside large tensors.
+
     >>> describe_case({"scores": torch.zeros(2), "temperature": 0.5})
     'scores = [0.0, 0.0], temperature = 0.5'
     >>> describe_case({"query": torch.zeros(2, 4), "keys": torch.zeros(2, 3, 4)})
@@ -43,10 +168,14 @@ def describe_case(arguments: dict[str, Any]) -> str:
         else f"{name} = {value.title}"
         if isinstance(value, Given)
         else f"{name} = {describe(value)}"
-        if small or not isinstance(value, torch.Tensor)
+        if small or not isinstance(value, torch.Tensor) or _few_integers(value)
         else f"{name} of shape {tuple(value.shape)}"
         for name, value in arguments.items()
     )
+
+
+def _few_integers(value: torch.Tensor) -> bool:
+    return not value.is_floating_point() and value.dtype != torch.bool and value.numel() <= SHOWN_WHOLE
 
 
 def describe_kind(value: torch.Tensor) -> str:
@@ -56,19 +185,6 @@ def describe_kind(value: torch.Tensor) -> str:
     'shape (2, 3) of float32'
     """
     return f"shape {tuple(value.shape)} of {str(value.dtype).removeprefix('torch.')}"
-
-
-def describe_difference(answer: torch.Tensor, expected: torch.Tensor, wrong: torch.Tensor) -> str:
-    """Say what came back and what was expected, where the boolean tensor `wrong` is True; all three have one shape.
-
-    >>> describe_difference(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 3.0]), torch.tensor([False, True]))
-    'came [1.0, 2.0], expected [1.0, 3.0]'
-    """
-    if answer.numel() <= SHOWN_WHOLE:
-        return _came_and_expected(answer, expected)
-    first = tuple(wrong.nonzero()[0].tolist())
-    numbers = _came_and_expected(answer[first].item(), expected[first].item())
-    return f"{int(wrong.sum())} of {answer.numel()} entries differ; at {list(first)} {numbers}"
 
 
 def shorten(text: str, length: int) -> str:
@@ -85,15 +201,6 @@ def shorten(text: str, length: int) -> str:
     text = " ".join(text[: 20 * length].split())
     text = "".join(character if character.isprintable() else "�" for character in text)
     return text if len(text) <= length else text[: length - 1] + "…"
-
-
-def _came_and_expected(answer: Any, expected: Any) -> str:
-    """Say both with so many digits that they do not look the same; nine tell any two numbers of float32 apart."""
-    for digits in (DIGITS, 6, 9):
-        came, due = describe(answer, digits), describe(expected, digits)
-        if came != due:
-            break
-    return f"came {came}, expected {due}"
 
 
 def _rounded(value: Any, digits: int) -> Any:

@@ -1,1 +1,1 @@
-"""Whole models, assembled from the floors below."""
+"""Whole models, assembled from the layers below."""

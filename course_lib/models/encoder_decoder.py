@@ -1,14 +1,15 @@
-"""The transformer of Vaswani et al. (2017): one half reads a sequence, the other writes another one."""
+"""The transformer of Vaswani et al. (2017): an encoder reads a sequence, a decoder writes another one."""
 
 from collections.abc import Callable
 
 import torch
 from torch import nn
 
+from course_lib.attention import scaled_dot_product_attention
 from course_lib.blocks import TransformerBlock
-from course_lib.cache import BlockCache, CachedScores
+from course_lib.cache import BlockCache, CachedDecoder
 from course_lib.embedding import TokenEmbedding
-from course_lib.masks import causal_mask
+from course_lib.masks import token_padding_mask
 from course_lib.normalisation import LayerNorm
 from course_lib.shapes import check_shape
 
@@ -19,8 +20,9 @@ class EncoderDecoder(nn.Module):
     Attention works in three places: in the encoder every source token reads all of them, in the decoder every word
     reads those before it, and in each block of the decoder the words read the encoder's vectors, the memory. Source and
     target share one vocabulary, one table of vectors and the output; source tokens equal to `padding` are hidden.
+    `attend` serves all three.
 
-    >>> model = EncoderDecoder(vocabulary=11)
+    >>> model = EncoderDecoder(vocab_size=11)
     >>> source, words = torch.ones(2, 7, dtype=torch.long), torch.ones(2, 5, dtype=torch.long)
     >>> model(source, words).shape
     torch.Size([2, 5, 11])
@@ -28,21 +30,27 @@ class EncoderDecoder(nn.Module):
 
     def __init__(
         self,
-        vocabulary: int,
+        vocab_size: int,
         d_model: int = 64,
         heads: int = 4,
         layers: int = 2,
         d_hidden: int = 128,
         dropout: float = 0.0,
         padding: int = 0,
+        attend: Callable = scaled_dot_product_attention,
     ):
         super().__init__()
         self.padding = padding
-        self.embed = TokenEmbedding(vocabulary, d_model)
-        self.encoder = nn.ModuleList(TransformerBlock(d_model, heads, d_hidden, dropout=dropout) for _ in range(layers))
+        self.embed = TokenEmbedding(vocab_size, d_model)
+        self.encoder = nn.ModuleList(
+            TransformerBlock(d_model, heads, d_hidden, attend=attend, dropout=dropout) for _ in range(layers)
+        )
         self.encoder_norm = LayerNorm(d_model)
         self.decoder = nn.ModuleList(
-            TransformerBlock(d_model, heads, d_hidden, d_memory=d_model, dropout=dropout) for _ in range(layers)
+            TransformerBlock(
+                d_model, heads, d_hidden, d_memory=d_model, attend=attend, attend_memory=attend, dropout=dropout
+            )
+            for _ in range(layers)
         )
         self.decoder_norm = LayerNorm(d_model)
         self.dropout = nn.Dropout(dropout)
@@ -57,7 +65,7 @@ class EncoderDecoder(nn.Module):
 
     def memory_mask(self, source: torch.Tensor) -> torch.Tensor:
         """Return the mask (batch, 1, n) that hides the padding of source tokens (batch, n) from all who read them."""
-        return (source != self.padding).unsqueeze(1)  # (batch, 1, n)
+        return token_padding_mask(source, self.padding)  # (batch, 1, n)
 
     def decode(
         self,
@@ -66,39 +74,38 @@ class EncoderDecoder(nn.Module):
         memory_mask: torch.Tensor,
         caches: list[BlockCache] | None = None,
     ) -> torch.Tensor:
-        """Return the scores of the word after each of `words` (batch, time): (batch, time, vocabulary).
+        """Return the logits of the word after each of `words` (batch, time): (batch, time, vocab).
 
         `memory` is (batch, n, d_model), `memory_mask` (batch, 1, n). Every word sees itself and those before it. With
         `caches`, one for each block of the decoder, the words stand behind those that the caches have seen.
         """
-        time = check_shape(words, "batch time", "words", batch=len(memory))["time"]
+        check_shape(words, "batch time", "words", batch=len(memory))
         before = caches[0].length if caches else 0
         vectors = self.dropout(self.embed(words, before))  # (batch, time, d_model)
-        mask = causal_mask(time, before + time).to(words.device)  # (time, before + time)
         for number, block in enumerate(self.decoder):
             cache = caches[number] if caches else None
-            vectors = block(vectors, memory, mask, memory_mask, cache)  # (batch, time, d_model)
-        return self.embed.score(self.decoder_norm(vectors))  # (batch, time, vocabulary)
+            vectors = block(vectors, memory, None, memory_mask, cache, causal=True)  # (batch, time, d_model)
+        return self.embed.to_logits(self.decoder_norm(vectors))  # (batch, time, vocab)
 
     def forward(self, source: torch.Tensor, words: torch.Tensor) -> torch.Tensor:
-        """Return scores (batch, time, vocabulary) of source tokens (batch, n) under given last words (batch, time).
+        """Return logits (batch, time, vocab) of source tokens (batch, n) under given last words (batch, time).
 
         `words` holds, for each step, the word before it, beginning with the start token: teacher forcing.
         """
         return self.decode(words, self.encode(source), self.memory_mask(source))
 
-    def writer(self, source: torch.Tensor, cached: bool = True) -> Callable[[torch.Tensor], torch.Tensor]:
-        """Return a function that scores the next word (batch, vocabulary) after words (batch, time), for decoding.
+    def next_token_scorer(self, source: torch.Tensor, cached: bool = True) -> Callable[[torch.Tensor], torch.Tensor]:
+        """Return a function from words (batch, time) to the logits of the next one (batch, vocab), for decoding.
 
         The source (batch, n) is read once. A source of one row serves any number of rows of words: a beam. Words are
-        read once, too, unless `cached` is False: the same scores, and the specification of the cache.
+        read once, too, unless `cached` is False: the same logits, and the specification of the cache.
         """
         memory, memory_mask = self.encode(source), self.memory_mask(source)  # (batch, n, d_model), (batch, 1, n)
 
         def read(words: torch.Tensor, caches: list[BlockCache] | None, origin: torch.Tensor) -> torch.Tensor:
             rows = origin if len(memory) > 1 else torch.zeros_like(origin)  # (batch,): each row's source
-            return self.decode(words, memory[rows], memory_mask[rows], caches)[:, -1]  # (batch, vocabulary)
+            return self.decode(words, memory[rows], memory_mask[rows], caches)[:, -1]  # (batch, vocab)
 
         if cached:
-            return CachedScores(read, len(self.decoder))
+            return CachedDecoder(read, len(self.decoder))
         return lambda words: read(words, None, torch.arange(len(words), device=words.device))

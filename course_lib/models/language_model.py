@@ -1,4 +1,4 @@
-"""A model of text: at every place, how likely each token is to come next."""
+"""A model of text: at every position, how likely each token is to come next."""
 
 from collections.abc import Callable
 
@@ -6,33 +6,33 @@ import torch
 from torch import nn
 
 from course_lib.blocks import TransformerBlock
-from course_lib.cache import BlockCache, CachedScores
-from course_lib.masks import causal_mask
+from course_lib.cache import BlockCache, CachedDecoder
+from course_lib.masks import left_padding_mask
 from course_lib.normalisation import LayerNorm
 from course_lib.positions import rotary_attention
 from course_lib.shapes import check_shape
 
-QUIET = 0.02  # standard deviation of the table's first entries
+INIT_STD = 0.02  # standard deviation of the table's first entries
 
 
 class LanguageModel(nn.Module):
-    """Score the next token at every place of a text of at most `longest` tokens: a stack of causal blocks.
+    """Give the logits of the next token at every position of at most `max_length` tokens: a stack of causal blocks.
 
-    The table of token vectors is the output, too. It begins quietly, so that an untrained model gives all tokens nearly
-    the same probability. Positions enter by `attend`, which serves every block, as turns of queries and keys; with
-    `learned_positions`, a vector for each place is added to the tokens instead, and `attend` should be one that knows
-    of no positions. `d_hidden` is four times `d_model` unless it is given. After Radford et al. (2018, 2019), with the
-    positions of Su et al. (2021).
+    The table of token vectors is the output, too. Its first entries are small, so that an untrained model gives all
+    tokens nearly the same probability. Positions enter by `attend`, which serves every block, as rotations of queries
+    and keys; with `learned_positions`, a vector for each position is added to the tokens instead, and `attend` should
+    be one that knows of no positions. `d_hidden` is four times `d_model` unless it is given. After Radford et al.
+    (2018, 2019), with the positions of Su et al. (2021).
 
-    >>> model = LanguageModel(vocabulary=96, longest=32)
+    >>> model = LanguageModel(vocab_size=96, max_length=32)
     >>> model(torch.zeros(2, 20, dtype=torch.long)).shape
     torch.Size([2, 20, 96])
     """
 
     def __init__(
         self,
-        vocabulary: int,
-        longest: int,
+        vocab_size: int,
+        max_length: int,
         d_model: int = 64,
         heads: int = 4,
         layers: int = 2,
@@ -43,10 +43,10 @@ class LanguageModel(nn.Module):
         activation: Callable = torch.relu,
     ):
         super().__init__()
-        self.longest = longest
-        self.embed = nn.Embedding(vocabulary, d_model)
-        nn.init.normal_(self.embed.weight, std=QUIET)
-        self.positions = nn.Parameter(QUIET * torch.randn(longest, d_model)) if learned_positions else None
+        self.max_length = max_length
+        self.embed = nn.Embedding(vocab_size, d_model)
+        nn.init.normal_(self.embed.weight, std=INIT_STD)
+        self.positions = nn.Parameter(INIT_STD * torch.randn(max_length, d_model)) if learned_positions else None
         self.blocks = nn.ModuleList(
             TransformerBlock(
                 d_model, heads, d_hidden or 4 * d_model, attend=attend, dropout=dropout, activation=activation
@@ -57,12 +57,12 @@ class LanguageModel(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, tokens: torch.Tensor, starts: torch.Tensor | None = None) -> torch.Tensor:
-        """Return scores (batch, time, vocabulary) of the token after each of tokens (batch, time).
+        """Return logits (batch, time, vocab) of the token after each of tokens (batch, time).
 
         Texts of unequal length stand at the right: `starts` (batch,) says in which column each begins; nobody reads
-        what is before. Raises ValueError for more than `longest` tokens.
+        what is before. Raises ValueError for more than `max_length` tokens.
         """
-        return self.score(self._stages(tokens, starts)[-1])  # (batch, time, vocabulary)
+        return self.to_logits(self._stages(tokens, starts)[-1])  # (batch, time, vocab)
 
     def stream(self, tokens: torch.Tensor) -> torch.Tensor:
         """Return the vectors of tokens (batch, time) before the first block and after each of them.
@@ -71,37 +71,38 @@ class LanguageModel(nn.Module):
         """
         return torch.stack(self._stages(tokens))  # (layers + 1, batch, time, d_model)
 
-    def score(self, stream: torch.Tensor) -> torch.Tensor:
-        """Return what the output layer says of vectors (..., d_model): scores (..., vocabulary)."""
+    def to_logits(self, stream: torch.Tensor) -> torch.Tensor:
+        """Return what the output layer says of vectors (..., d_model): logits (..., vocab)."""
         return self.norm(stream) @ self.embed.weight.T
 
-    def next_scores(self, tokens: torch.Tensor, starts: torch.Tensor | None = None) -> torch.Tensor:
-        """Return the scores (batch, vocabulary) of the token after tokens (batch, time), all of them read anew.
+    def next_token_logits(self, tokens: torch.Tensor, starts: torch.Tensor | None = None) -> torch.Tensor:
+        """Return the logits (batch, vocab) of the token after tokens (batch, time), all of them read anew.
 
-        No more than the last `longest` tokens are read, so that a text may go on for ever. `starts` is as in `forward`.
+        No more than the last `max_length` tokens are read, so that a text may go on for ever. `starts` is as in
+        `forward`.
         """
-        dropped = max(tokens.shape[1] - self.longest, 0)
+        dropped = max(tokens.shape[1] - self.max_length, 0)
         if starts is not None:
             starts = (starts - dropped).clamp(min=0)  # (batch,)
-        return self(tokens[:, dropped:], starts)[:, -1]  # (batch, vocabulary)
+        return self(tokens[:, dropped:], starts)[:, -1]  # (batch, vocab)
 
-    def writer(self, starts: torch.Tensor | None = None) -> Callable[[torch.Tensor], torch.Tensor]:
-        """Return a function that gives what `next_scores` gives, and reads only what is new: for decoding.
+    def next_token_scorer(self, starts: torch.Tensor | None = None) -> Callable[[torch.Tensor], torch.Tensor]:
+        """Return a function that gives what `next_token_logits` gives, and reads only what is new: for decoding.
 
-        `starts` is as in `forward`, for the rows of the first call. A text that has outgrown `longest` is read anew for
-        every token, since all its places have moved.
+        `starts` is as in `forward`, for the rows of the first call. A text that has outgrown `max_length` is read anew
+        for every token, since all its positions have moved.
         """
 
         def read(tokens: torch.Tensor, caches: list[BlockCache], origin: torch.Tensor) -> torch.Tensor:
             rows = None if starts is None else starts[origin]  # (batch,)
-            return self.score(self._stages(tokens, rows, caches)[-1][:, -1])  # (batch, vocabulary)
+            return self.to_logits(self._stages(tokens, rows, caches)[-1][:, -1])  # (batch, vocab)
 
-        cached = CachedScores(read, len(self.blocks))
+        cached = CachedDecoder(read, len(self.blocks))
 
-        def next_scores(tokens: torch.Tensor) -> torch.Tensor:
-            return cached(tokens) if tokens.shape[1] <= self.longest else self.next_scores(tokens, starts)
+        def next_token_logits(tokens: torch.Tensor) -> torch.Tensor:
+            return cached(tokens) if tokens.shape[1] <= self.max_length else self.next_token_logits(tokens, starts)
 
-        return next_scores
+        return next_token_logits
 
     def _stages(
         self, tokens: torch.Tensor, starts: torch.Tensor | None = None, caches: list[BlockCache] | None = None
@@ -112,18 +113,19 @@ class LanguageModel(nn.Module):
         """
         time = check_shape(tokens, "batch time", "tokens")["time"]
         before = caches[0].length if caches else 0
-        if time > self.longest:
-            raise ValueError(f"`tokens` has {time} places, expected at most `longest`, {self.longest}")
-        columns = torch.arange(before + time, device=tokens.device)  # (key,): those before, then the new ones
-        mask = causal_mask(time, before + time).to(tokens.device)  # (time, key)
+        if time > self.max_length:
+            raise ValueError(f"`tokens` has {time} positions, expected at most `max_length`, {self.max_length}")
+        mask = None
         if starts is not None:
             check_shape(starts, "batch", "starts", batch=len(tokens))
-            mask = mask & (columns >= starts[:, None]).unsqueeze(1)  # (batch, time, key)
+            mask = left_padding_mask(starts, before + time)  # (batch, 1, key): those before, then the new ones
         vectors = self.embed(tokens)  # (batch, time, d_model)
         if self.positions is not None:
-            places = columns[before:] if starts is None else (columns[before:] - starts[:, None]).clamp(min=0)
-            vectors = vectors + self.positions[places]  # (batch, time, d_model)
+            columns = torch.arange(before, before + time, device=tokens.device)  # (time,)
+            positions = columns if starts is None else (columns - starts[:, None]).clamp(min=0)
+            vectors = vectors + self.positions[positions]  # (batch, time, d_model)
         stages = [self.dropout(vectors)]
         for number, block in enumerate(self.blocks):
-            stages.append(block(stages[-1], mask=mask, cache=caches[number] if caches else None))
+            cache = caches[number] if caches else None
+            stages.append(block(stages[-1], mask=mask, cache=cache, causal=True))
         return stages

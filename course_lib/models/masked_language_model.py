@@ -1,34 +1,37 @@
 """A model that fills gaps: some tokens are hidden, and it says what they were, from what stands on both sides."""
 
+from collections.abc import Callable
+
 import torch
 from torch import nn
 from torch.nn.functional import gelu
 
+from course_lib.attention import scaled_dot_product_attention
 from course_lib.blocks import TransformerBlock
-from course_lib.masks import causal_mask
+from course_lib.masks import token_padding_mask
 from course_lib.normalisation import LayerNorm
 from course_lib.shapes import check_shape
 
 HIDDEN, RANDOM = 0.8, 0.1  # shares of the chosen tokens; the rest stays as it is
-QUIET = 0.02  # standard deviation of the tables' first entries
+INIT_STD = 0.02  # standard deviation of the tables' first entries
 
 
 def mask_tokens(
     tokens: torch.Tensor,
     generator: torch.Generator,
-    vocabulary: int,
-    mask: int,
+    vocab_size: int,
+    mask_id: int,
     first_word: int,
     share: float = 0.15,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Choose a `share` of the tokens to be guessed: return the inputs (batch, time) and which were chosen, as bool.
 
-    Of the chosen ones, 80 % become `mask`, 10 % a random word and 10 % stay, so that no token can be trusted. Tokens
+    Of the chosen ones, 80 % become `mask_id`, 10 % a random word and 10 % stay, so that no token can be trusted. Tokens
     (batch, time) below `first_word` are special: they are never chosen, and no random word is one of them. After Devlin
     et al. (2019). Raises ValueError for a share that is not from 0 to 1.
 
     >>> tokens = torch.arange(2, 12).unsqueeze(0)
-    >>> inputs, chosen = mask_tokens(tokens, torch.Generator().manual_seed(1), 12, mask=1, first_word=2, share=0.5)
+    >>> inputs, chosen = mask_tokens(tokens, torch.Generator().manual_seed(1), 12, mask_id=1, first_word=2, share=0.5)
     >>> bool((inputs == tokens)[~chosen].all())
     True
     """
@@ -37,60 +40,60 @@ def mask_tokens(
         raise ValueError(f"`share` is {share}, expected from 0 to 1")
     chosen = (torch.rand(tokens.shape, generator=generator) < share) & (tokens >= first_word)  # (batch, time)
     fate = torch.rand(tokens.shape, generator=generator)  # (batch, time)
-    words = torch.randint(first_word, vocabulary, tokens.shape, generator=generator)  # (batch, time)
-    inputs = torch.where(chosen & (fate < HIDDEN), mask, tokens)  # (batch, time)
+    words = torch.randint(first_word, vocab_size, tokens.shape, generator=generator)  # (batch, time)
+    inputs = torch.where(chosen & (fate < HIDDEN), mask_id, tokens)  # (batch, time)
     return torch.where(chosen & (fate >= 1 - RANDOM), words, inputs), chosen
 
 
 class MaskedLanguageModel(nn.Module):
-    """Score every token of the vocabulary at every place of a text in which some tokens are hidden.
+    """Give the logits of every token at every position of a text in which some tokens are hidden.
 
-    Every place reads all others, except `padding`. With `causal`, it reads only those before it: the control of Chapter
-    12. The layout is that of BERT (Devlin et al., 2019) for texts of one segment: learned positions, a normalisation
-    after every sum, GELU, and an output that is the table of token vectors behind one more layer.
+    Every position reads all others, except `padding`. With `causal`, it reads only those before it: the control of
+    Chapter 12. The layout is that of BERT (Devlin et al., 2019) for texts of one segment: learned positions, a
+    normalisation after every sum, GELU, and an output that is the table of token vectors behind one more layer.
 
-    >>> model = MaskedLanguageModel(vocabulary=67, longest=15)
+    >>> model = MaskedLanguageModel(vocab_size=67, max_length=15)
     >>> model(torch.ones(2, 12, dtype=torch.long)).shape
     torch.Size([2, 12, 67])
     """
 
     def __init__(
         self,
-        vocabulary: int,
-        longest: int,
+        vocab_size: int,
+        max_length: int,
         d_model: int = 64,
         heads: int = 4,
         layers: int = 2,
         d_hidden: int = 128,
         causal: bool = False,
         padding: int = 0,
+        attend: Callable = scaled_dot_product_attention,
     ):
         super().__init__()
         self.causal, self.padding = causal, padding
-        self.embed = nn.Embedding(vocabulary, d_model)
-        self.positions = nn.Parameter(QUIET * torch.randn(longest, d_model))
-        nn.init.normal_(self.embed.weight, std=QUIET)
+        self.embed = nn.Embedding(vocab_size, d_model)
+        self.positions = nn.Parameter(INIT_STD * torch.randn(max_length, d_model))
+        nn.init.normal_(self.embed.weight, std=INIT_STD)
         self.embed_norm = LayerNorm(d_model)
         self.blocks = nn.ModuleList(
-            TransformerBlock(d_model, heads, d_hidden, norm="post", activation=gelu) for _ in range(layers)
+            TransformerBlock(d_model, heads, d_hidden, norm="post", attend=attend, activation=gelu)
+            for _ in range(layers)
         )
         self.to_guess = nn.Linear(d_model, d_model)
         self.guess_norm = LayerNorm(d_model)
-        self.score_bias = nn.Parameter(torch.zeros(vocabulary))
+        self.logit_bias = nn.Parameter(torch.zeros(vocab_size))
 
     def forward(self, tokens: torch.Tensor) -> torch.Tensor:
-        """Return scores (batch, time, vocabulary) of what stands at each place of tokens (batch, time).
+        """Return logits (batch, time, vocab) of what stands at each position of tokens (batch, time).
 
-        Raises ValueError for more than `longest` tokens.
+        Raises ValueError for more than `max_length` tokens.
         """
         time = check_shape(tokens, "batch time", "tokens")["time"]
         if time > len(self.positions):
-            raise ValueError(f"`tokens` has {time} places, expected at most `longest`, {len(self.positions)}")
-        mask = (tokens != self.padding).unsqueeze(1)  # (batch, 1, time)
-        if self.causal:
-            mask = mask & causal_mask(time).to(tokens.device)  # (batch, time, time)
+            raise ValueError(f"`tokens` has {time} positions, expected at most `max_length`, {len(self.positions)}")
+        mask = token_padding_mask(tokens, self.padding)  # (batch, 1, time)
         vectors = self.embed_norm(self.embed(tokens) + self.positions[:time])  # (batch, time, d_model)
         for block in self.blocks:
-            vectors = block(vectors, mask=mask)  # (batch, time, d_model)
+            vectors = block(vectors, mask=mask, causal=self.causal)  # (batch, time, d_model)
         guesses = self.guess_norm(gelu(self.to_guess(vectors)))  # (batch, time, d_model)
-        return guesses @ self.embed.weight.T + self.score_bias  # (batch, time, vocabulary)
+        return guesses @ self.embed.weight.T + self.logit_bias  # (batch, time, vocab)

@@ -10,10 +10,10 @@ class NGram:
     """Predict a character from the `order` - 1 before it, by counting in a text.
 
     Where a context was rarely seen, the model of the next shorter one helps out: a context after which u different
-    characters came in n places gives them the share n / (n + u), and leaves u / (n + u) to the shorter context; at the
-    end of the chain every one of the `characters` is equally likely. The shares are those of Witten and Bell (1991),
-    who go to the shorter context only for what the longer one lacks; here the two are mixed. Raises ValueError for an
-    order below 1 or an empty text.
+    characters came at n positions gives them the share n / (n + u), and leaves u / (n + u) to the shorter context; at
+    the end of the chain every one of the `characters` is equally likely. The shares are those of Witten and Bell
+    (1991), who go to the shorter context only for what the longer one lacks; here the two are mixed. Raises ValueError
+    for an order below 1 or an empty text.
 
     >>> model = NGram("abracadabra", order=2, characters="abcdr")
     >>> model.probability("b", "a")  # of the 4 times that "a" went on, it was with "b" twice
@@ -26,8 +26,8 @@ class NGram:
         self.order, self.characters = order, characters
         self.counts: dict[str, Counter] = defaultdict(Counter)  # context -> how often each character came after it
         for length in range(order):
-            for place in range(length, len(text)):
-                self.counts[text[place - length : place]][text[place]] += 1
+            for position in range(length, len(text)):
+                self.counts[text[position - length : position]][text[position]] += 1
 
     def probability(self, character: str, context: str) -> float:
         """Return how likely `character` is after `context`, of which the last `order` - 1 characters count."""
@@ -36,12 +36,12 @@ class NGram:
             seen = self.counts.get(context[len(context) - length :])
             if seen is None:  # then no longer context was seen either
                 break
-            places, different = seen.total(), len(seen)
-            probability = (seen[character] + different * probability) / (places + different)
+            times, different = seen.total(), len(seen)
+            probability = (seen[character] + different * probability) / (times + different)
         return probability
 
     def probabilities(self, context: str) -> torch.Tensor:
-        """Return the probability of each of the characters after `context`: (vocabulary,)."""
+        """Return the probability of each of the characters after `context`: (vocab,)."""
         return torch.tensor([self.probability(character, context) for character in self.characters])
 
     def bits_per_character(self, text: str) -> float:
@@ -52,7 +52,7 @@ class NGram:
         """
         reach = self.order - 1
         bits = (
-            -math.log2(self.probability(character, text[max(0, place - reach) : place]))
-            for place, character in enumerate(text)
+            -math.log2(self.probability(character, text[max(0, position - reach) : position]))
+            for position, character in enumerate(text)
         )
         return sum(bits) / len(text)

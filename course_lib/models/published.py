@@ -33,8 +33,8 @@ GPT2 = {
     "h.N.attn.c_attn": "blocks.N.attention.{to_query,to_key,to_value}",  # side by side in one matrix
     "h.N.attn.c_proj": "blocks.N.attention.to_output",
     "h.N.ln_2": "blocks.N.feed_forward_norm",
-    "h.N.mlp.c_fc": "blocks.N.feed_forward.widen",
-    "h.N.mlp.c_proj": "blocks.N.feed_forward.narrow",
+    "h.N.mlp.c_fc": "blocks.N.feed_forward.expand",
+    "h.N.mlp.c_proj": "blocks.N.feed_forward.contract",
 }
 BERT = {
     "embeddings.word_embeddings.weight": "embed.weight",
@@ -45,12 +45,12 @@ BERT = {
     "encoder.layer.N.attention.self.value": "blocks.N.attention.to_value",
     "encoder.layer.N.attention.output.dense": "blocks.N.attention.to_output",
     "encoder.layer.N.attention.output.LayerNorm": "blocks.N.attention_norm",
-    "encoder.layer.N.intermediate.dense": "blocks.N.feed_forward.widen",
-    "encoder.layer.N.output.dense": "blocks.N.feed_forward.narrow",
+    "encoder.layer.N.intermediate.dense": "blocks.N.feed_forward.expand",
+    "encoder.layer.N.output.dense": "blocks.N.feed_forward.contract",
     "encoder.layer.N.output.LayerNorm": "blocks.N.feed_forward_norm",
     "cls.predictions.transform.dense": "to_guess",
     "cls.predictions.transform.LayerNorm": "guess_norm",
-    "cls.predictions.bias": "score_bias",
+    "cls.predictions.bias": "logit_bias",
 }
 SEGMENTS = "embeddings.token_type_embeddings.weight"
 # Masks that older files carry, copies of the table, and what BERT needs for pairs of sentences only.
@@ -68,11 +68,11 @@ def from_gpt2(tensors: Tensors, heads: int) -> LanguageModel:
     ValueError for a tensor that is missing, has no place here, or has another shape than it should.
     """
     tensors = _without_prefix(tensors, "transformer.")
-    vocabulary, d_model = _shape(tensors, "wte.weight")
-    longest, _ = _shape(tensors, "wpe.weight")
+    vocab_size, d_model = _shape(tensors, "wte.weight")
+    max_length, _ = _shape(tensors, "wpe.weight")
     ours = LanguageModel(
-        vocabulary,
-        longest,
+        vocab_size,
+        max_length,
         d_model,
         heads,
         layers=_layers(tensors, r"h\.(\d+)\."),
@@ -94,11 +94,11 @@ def from_bert(tensors: Tensors, heads: int) -> MaskedLanguageModel:
     """
     tensors = _without_prefix(tensors, "bert.")
     tensors = {name.replace(".gamma", ".weight").replace(".beta", ".bias"): each for name, each in tensors.items()}
-    vocabulary, d_model = _shape(tensors, "embeddings.word_embeddings.weight")
-    longest, _ = _shape(tensors, "embeddings.position_embeddings.weight")
+    vocab_size, d_model = _shape(tensors, "embeddings.word_embeddings.weight")
+    max_length, _ = _shape(tensors, "embeddings.position_embeddings.weight")
     ours = MaskedLanguageModel(
-        vocabulary,
-        longest,
+        vocab_size,
+        max_length,
         d_model,
         heads,
         layers=_layers(tensors, r"encoder\.layer\.(\d+)\."),

@@ -1,31 +1,32 @@
-"""From one sequence to another: a reader, a writer, and what passes between them."""
+"""From one sequence to another: an encoder, a decoder, and what passes between them."""
 
 import torch
 from torch import nn
 
 from course_lib.attention import AdditiveAttention, DotAttention
+from course_lib.decoding import greedy_decode
 from course_lib.recurrence import GRUCell, unroll
 from course_lib.shapes import check_shape
 
 
 class Seq2Seq(nn.Module):
-    """Read a sequence with one recurrent network, write another with a second one.
+    """Read a sequence with one recurrent network, the encoder, and write another with a second one, the decoder.
 
-    Without `attention`, all that the writer learns of the source is one vector of `d_hidden` entries, the reader's last
-    state (Sutskever, Vinyals and Le, 2014; Cho et al., 2014). With "additive" or "dot" scores the writer also averages
-    all of the reader's states anew before every word (Bahdanau, Cho and Bengio, 2015; Luong, Pham and Manning, 2015);
-    an experiment may pass another module with the signature of `AdditiveAttention`. A `bidirectional` reader reads from
-    both ends with half of the state each.
+    Without `attention`, all that the decoder learns of the source is one vector of `d_hidden` entries, the encoder's
+    last state (Sutskever, Vinyals and Le, 2014; Cho et al., 2014). With "additive" or "dot" scores the decoder also
+    averages all of the encoder's states anew before every word (Bahdanau, Cho and Bengio, 2015; Luong, Pham and
+    Manning, 2015); an experiment may pass another module with the signature of `AdditiveAttention`. A `bidirectional`
+    encoder reads from both ends with half of the state each.
 
-    >>> model = Seq2Seq(vocabulary=21, attention="additive")
-    >>> scores, weights = model(torch.zeros(2, 7, dtype=torch.long), torch.zeros(2, 5, dtype=torch.long))
-    >>> scores.shape, weights.shape
+    >>> model = Seq2Seq(vocab_size=21, attention="additive")
+    >>> logits, weights = model(torch.zeros(2, 7, dtype=torch.long), torch.zeros(2, 5, dtype=torch.long))
+    >>> logits.shape, weights.shape
     (torch.Size([2, 5, 21]), torch.Size([2, 5, 7]))
     """
 
     def __init__(
         self,
-        vocabulary: int,
+        vocab_size: int,
         attention: str | nn.Module | None = None,
         bidirectional: bool = True,
         d_hidden: int = 64,
@@ -39,23 +40,23 @@ class Seq2Seq(nn.Module):
         if bidirectional and d_hidden % 2:
             raise ValueError(f"`d_hidden` is {d_hidden}, expected an even number: half of it for each direction")
         self.attention = attention
-        self.embed = nn.Embedding(vocabulary, d_word)
+        self.embed = nn.Embedding(vocab_size, d_word)
         d_forward = d_hidden // 2 if bidirectional else d_hidden
-        self.read_forward = GRUCell(d_word, d_forward)
-        self.read_backward = GRUCell(d_word, d_forward) if bidirectional else None
+        self.encoder_forward = GRUCell(d_word, d_forward)
+        self.encoder_backward = GRUCell(d_word, d_forward) if bidirectional else None
         self.hand_over = nn.Linear(d_hidden, d_hidden)
         d_context = 0 if attention is None else d_hidden
         self.cell = GRUCell(d_word + d_context, d_hidden)
-        self.score_words = nn.Linear(d_hidden + d_context, vocabulary)
+        self.to_logits = nn.Linear(d_hidden + d_context, vocab_size)
 
-    def read(self, source: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return the reader's states (batch, n, d_hidden) and the writer's first state (batch, d_hidden)."""
+    def encode(self, source: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return the encoder's states (batch, n, d_hidden) and the decoder's first state (batch, d_hidden)."""
         check_shape(source, "batch n", "source")
         embedded = self.embed(source)  # (batch, n, d_word)
-        states = unroll(self.read_forward, embedded)  # (batch, n, d_forward)
+        states = unroll(self.encoder_forward, embedded)  # (batch, n, d_forward)
         last = states[:, -1]  # (batch, d_forward)
-        if self.read_backward is not None:
-            backward = unroll(self.read_backward, embedded.flip(1)).flip(1)  # (batch, n, d_forward)
+        if self.encoder_backward is not None:
+            backward = unroll(self.encoder_backward, embedded.flip(1)).flip(1)  # (batch, n, d_forward)
             # Each direction has read everything at its own end.
             last = torch.cat([last, backward[:, 0]], dim=-1)  # (batch, d_hidden)
             states = torch.cat([states, backward], dim=-1)  # (batch, n, d_hidden)
@@ -64,45 +65,48 @@ class Seq2Seq(nn.Module):
     def step(
         self, word: torch.Tensor, hidden: torch.Tensor, states: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor | None, torch.Tensor]:
-        """Return the scores of the next word (batch, vocabulary), the weights (batch, n) and the next hidden state.
+        """Return the logits of the next word (batch, vocab), the weights (batch, n) and the next hidden state.
 
-        `word` (batch,) is the last word, `hidden` (batch, d_hidden) the state, which is the query; `states` is what the
-        reader left. Without attention the weights are None.
+        `word` (batch,) is the last word, `hidden` (batch, d_hidden) the state, which is the query; `states` is what
+        `encode` returned. Without attention the weights are None.
         """
         seen = self.embed(word)  # (batch, d_word)
         if self.attention is None:
             hidden = self.cell(seen, hidden)  # (batch, d_hidden)
-            return self.score_words(hidden), None, hidden
+            return self.to_logits(hidden), None, hidden
         context, weights = self.attention(hidden, states, states)  # (batch, d_hidden), (batch, n)
         hidden = self.cell(torch.cat([seen, context], dim=-1), hidden)  # (batch, d_hidden)
-        return self.score_words(torch.cat([hidden, context], dim=-1)), weights, hidden
+        return self.to_logits(torch.cat([hidden, context], dim=-1)), weights, hidden
 
     def forward(self, source: torch.Tensor, words: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor | None]:
-        """Return scores (batch, time, vocabulary) and weights (batch, time, n), or None, under given last words.
+        """Return logits (batch, time, vocab) and weights (batch, time, n), or None, under given last words.
 
         `source` is (batch, n); `words` (batch, time) holds, for each step, the word before it: teacher forcing.
         """
-        states, hidden = self.read(source)
+        states, hidden = self.encode(source)
         check_shape(words, "batch time", "words", batch=len(source))
-        scores, weights = [], []
+        logits, weights = [], []
         for word in words.unbind(dim=1):
-            step_scores, step_weights, hidden = self.step(word, hidden, states)
-            scores.append(step_scores)
+            step_logits, step_weights, hidden = self.step(word, hidden, states)
+            logits.append(step_logits)
             weights.append(step_weights)
-        return torch.stack(scores, dim=1), None if self.attention is None else torch.stack(weights, dim=1)
+        return torch.stack(logits, dim=1), None if self.attention is None else torch.stack(weights, dim=1)
 
     @torch.no_grad()
-    def write(self, source: torch.Tensor, start: int, length: int) -> tuple[torch.Tensor, torch.Tensor | None]:
+    def greedy_decode(self, source: torch.Tensor, start: int, length: int) -> tuple[torch.Tensor, torch.Tensor | None]:
         """Return what the model writes itself, (batch, length), and its weights (batch, length, n), or None.
 
-        Each step takes the word with the largest score and feeds it back; `start` is the index of the first input.
+        Each step takes the word with the largest logit and feeds it back; `start` is the index of the first input.
         """
-        states, hidden = self.read(source)
-        word = torch.full((len(source),), start, device=source.device)  # (batch,)
-        written, weights = [], []
-        for _ in range(length):
-            scores, step_weights, hidden = self.step(word, hidden, states)
-            word = scores.argmax(dim=-1)  # (batch,)
-            written.append(word)
+        states, hidden = self.encode(source)
+        weights = []
+
+        def next_token_logits(written: torch.Tensor) -> torch.Tensor:
+            nonlocal hidden
+            logits, step_weights, hidden = self.step(written[:, -1], hidden, states)
             weights.append(step_weights)
-        return torch.stack(written, dim=1), None if self.attention is None else torch.stack(weights, dim=1)
+            return logits
+
+        prompt = torch.full((len(source), 1), start, device=source.device)  # (batch, 1)
+        written = greedy_decode(next_token_logits, prompt, end=None, max_length=length)[:, 1:]  # (batch, length)
+        return written, None if self.attention is None else torch.stack(weights, dim=1)

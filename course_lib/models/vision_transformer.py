@@ -1,9 +1,12 @@
 """A picture read as a sequence: cut into patches, and every patch a token."""
 
+from collections.abc import Callable
+
 import torch
 from einops import rearrange
 from torch import nn
 
+from course_lib.attention import scaled_dot_product_attention
 from course_lib.blocks import TransformerBlock
 from course_lib.normalisation import LayerNorm
 from course_lib.shapes import check_shape
@@ -66,6 +69,7 @@ class VisionTransformer(nn.Module):
         d_hidden: int = 96,
         positions: bool = True,
         pool: str = "class",
+        attend: Callable = scaled_dot_product_attention,
     ):
         super().__init__()
         if pool not in ("class", "mean"):
@@ -76,11 +80,11 @@ class VisionTransformer(nn.Module):
         self.class_token = nn.Parameter(torch.zeros(d_model)) if pool == "class" else None
         tokens = (side // patch) ** 2 + (pool == "class")
         self.positions = nn.Parameter(0.1 * torch.randn(tokens, d_model)) if positions else None
-        self.blocks = nn.ModuleList(TransformerBlock(d_model, heads, d_hidden) for _ in range(layers))
+        self.blocks = nn.ModuleList(TransformerBlock(d_model, heads, d_hidden, attend=attend) for _ in range(layers))
         self.norm = LayerNorm(d_model)
-        self.to_scores = nn.Linear(d_model, classes)
+        self.to_logits = nn.Linear(d_model, classes)
 
-    def read(self, images: torch.Tensor) -> torch.Tensor:
+    def encode(self, images: torch.Tensor) -> torch.Tensor:
         """Return the vectors (batch, tokens, d_model) of images (batch, channels, side, side): class token first."""
         known = {"channels": self.channels, "height": self.side, "width": self.side}
         check_shape(images, "batch channels height width", "images", **known)
@@ -95,10 +99,10 @@ class VisionTransformer(nn.Module):
         return self.norm(vectors)  # (batch, tokens, d_model)
 
     def forward(self, images: torch.Tensor) -> torch.Tensor:
-        """Return scores (batch, classes) of images (batch, channels, side, side)."""
-        vectors = self.read(images)  # (batch, tokens, d_model)
+        """Return logits (batch, classes) of images (batch, channels, side, side)."""
+        vectors = self.encode(images)  # (batch, tokens, d_model)
         decides = vectors[:, 0] if self.pool == "class" else vectors.mean(dim=1)  # (batch, d_model)
-        return self.to_scores(decides)  # (batch, classes)
+        return self.to_logits(decides)  # (batch, classes)
 
 
 def _check_divides(size: int, height: int, width: int) -> None:

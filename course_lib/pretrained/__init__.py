@@ -1,10 +1,8 @@
 """Models that were trained beforehand and come with the course, each with the command that made it."""
 
-import json
 from pathlib import Path
 
-from safetensors.torch import load_file
-
+from course_lib.model_files import WEIGHTS, load_model
 from course_lib.models.language_model import LanguageModel
 
 FOLDER = Path(__file__).parent
@@ -15,16 +13,13 @@ def load(name: str, folder: Path = FOLDER) -> tuple[LanguageModel, dict]:
 
     facts: "command" that made it, "torch" version, "parameters", "bits_per_character" on text it was not trained on,
     "configuration" of the model, "vocabulary", "data". The weights were kept in float16 and come back in float32.
-    Raises ValueError that lists what there is for another name.
+    Raises ValueError that lists what there is for another name, and for files that are broken.
 
     >>> load("anything", folder=Path("nowhere"))
     Traceback (most recent call last):
     ValueError: `name` is 'anything', expected one of none
     """
-    there = sorted(path.stem for path in folder.glob("*.safetensors"))
+    there = sorted(path.name.removesuffix(WEIGHTS) for path in folder.glob(f"*{WEIGHTS}"))
     if name not in there:
         raise ValueError(f"`name` is {name!r}, expected one of {', '.join(there) or 'none'}")
-    facts = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
-    model = LanguageModel(**facts["configuration"])
-    model.load_state_dict({key: weight.float() for key, weight in load_file(folder / f"{name}.safetensors").items()})
-    return model.eval(), facts
+    return load_model(folder / name, LanguageModel)

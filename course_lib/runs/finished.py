@@ -9,7 +9,7 @@ from torch import nn
 from course_lib.project import CourseError
 from course_lib.runs.folder import VOCABULARY, RunFolder
 from course_lib.runs.settings import Settings, on_device
-from course_lib.runs.task import Task
+from course_lib.runs.task import TrainingTask
 from course_lib.runs.tasks import make_task
 from course_lib.runs.vocabularies import read_vocabulary
 from course_lib.seeding import start_reproducibly
@@ -21,7 +21,7 @@ class OpenedRun:
 
     settings: Settings
     facts: dict
-    task: Task
+    task: TrainingTask
     model: nn.Module
     step: int
 

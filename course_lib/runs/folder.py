@@ -11,6 +11,7 @@ from pathlib import Path
 import torch
 
 from course_lib.checkpoints import read_checkpoint, write_checkpoint
+from course_lib.files import PART, write_atomically
 from course_lib.project import CourseError
 from course_lib.runs.settings import Settings
 from course_lib.runs.vocabularies import FILE as VOCABULARY
@@ -105,7 +106,9 @@ class RunFolder:
             raise CourseError(str(error)) from error
 
     def cut(self, facts: dict) -> None:
-        """Cut off what was appended after the checkpoint with these facts."""
+        """Cut off what was appended after the checkpoint with these facts, and delete what was half written."""
+        for part in self.path.glob(f".*{PART}"):
+            part.unlink()
         for name, length in facts["lengths"].items():
             if self._length(name) < length:
                 raise CourseError(f"{self.path / name} is shorter than the checkpoint says: it was changed or damaged")
@@ -114,10 +117,8 @@ class RunFolder:
 
     def write(self, name: str, content: bytes) -> None:
         """Write a file whole or not at all."""
-        part = self.path / (name + ".part")
         try:
-            part.write_bytes(content)
-            part.replace(self.path / name)
+            write_atomically(self.path / name, content)
         except OSError as error:
             raise self._cannot_write(error) from error
 

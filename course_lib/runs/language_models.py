@@ -1,4 +1,4 @@
-"""Training a language model: on the Python reference, on longer texts, or on a text of the reader's own."""
+"""Training a language model. The rows of its data sets are texts: "train", "val" and "test" are one each."""
 
 import math
 from functools import cached_property
@@ -6,27 +6,21 @@ from itertools import pairwise
 
 import torch
 
-from course_lib.data import corpora, python_reference
-from course_lib.data.text_files import read_text
-from course_lib.data.vocabularies import learn_vocabulary
 from course_lib.decoding import generate
 from course_lib.evaluation import bits_per_character
-from course_lib.fused_attention import fused_rotary_attention
 from course_lib.losses import token_losses
 from course_lib.models.language_model import LanguageModel
 from course_lib.models.n_gram import NGram
 from course_lib.project import CourseError
-from course_lib.runs.task import Batch, Measured, Task, full
-from course_lib.runs.vocabularies import Listed, Vocabulary
+from course_lib.runs.task import Batch, Measured, TrainingTask, full
 
-HELD_OUT_SHARE = 10  # of a text of the reader's own, one part in so many, its end
 PIECES, PIECE = 10, 1000  # so many pieces of so many characters are read at each evaluation
 WRITTEN = 120  # tokens of a sample
 COUNTED = 1_000_000  # characters: n-grams of a longer text take too much memory
 ORDERS = range(2, 8)
 
 
-class LanguageModelling(Task):
+class LanguageModelling(TrainingTask):
     """Predict the next token of a text."""
 
     unit = "bits a character"
@@ -34,28 +28,16 @@ class LanguageModelling(Task):
     @cached_property
     def texts(self) -> dict[str, str]:
         """The text to train on, "train", to look at on the way, "val", and for the thorough measurement, "test"."""
-        name = self.settings.data
-        if name == "python-reference":
-            held_out = python_reference.text(held_out=True)
-            texts = {"train": python_reference.text(), "val": held_out, "test": held_out}
-        elif name in corpora.SOURCES:
-            texts = {split: corpora.load(name, split) for split in ("train", "val", "test")}
-        else:
-            text = read_text(name)
-            cut = len(text) - len(text) // HELD_OUT_SHARE
-            texts = {"train": text[:cut], "val": text[cut:], "test": text[cut:]}
+        texts = dict(self.dataset.load())
         for split, least in (("train", self.settings.context + 2), ("val", 2), ("test", 2)):
             if len(texts[split]) < least:
-                raise CourseError(
-                    f"{name} is too short: {len(texts[split])} characters for {split}, expected at least {least}"
-                )
+                has = f"{len(texts[split])} characters for {split}"
+                raise CourseError(f"{self.settings.data} is too short: {has}, expected at least {least}")
         return texts
 
-    def make_vocabulary(self) -> Listed | Vocabulary:
-        """Return the characters of the Python reference, or what is learned from the text."""
-        if self.settings.data == "python-reference":
-            return Listed(python_reference.CHARACTERS, separator="")
-        return learn_vocabulary(self.settings.vocabulary, [self.texts["train"]], self.settings.entries)
+    def training_texts(self) -> list[str]:
+        """Return the text to train on."""
+        return [self.texts["train"]]
 
     @cached_property
     def training(self) -> torch.Tensor:
@@ -70,14 +52,13 @@ class LanguageModelling(Task):
 
     def make_model(self) -> LanguageModel:
         """Return an untrained model."""
-        # The fused attention gives the same numbers in about half the time, but no weights to look at.
-        return LanguageModel(len(self.vocabulary), **self.configuration(), attend=fused_rotary_attention)
+        return LanguageModel(len(self.vocabulary), **self.configuration())
 
     def configuration(self) -> dict:
         """Return the arguments of the model, apart from the size of the vocabulary."""
         settings = self.settings
         return {
-            "longest": settings.context,
+            "max_length": settings.context,
             "d_model": settings.width,
             "heads": settings.heads,
             "layers": settings.layers,
@@ -98,8 +79,8 @@ class LanguageModelling(Task):
     def losses(self, model, batch: Batch) -> tuple[torch.Tensor, int]:
         """Return the summed losses of passages (row, time + 1), each token but the first given those before it."""
         (passages,) = batch
-        scores = model(passages[:, :-1])  # (row, time, vocabulary)
-        losses = token_losses(full(scores), passages[:, 1:])  # (row, time)
+        logits = model(passages[:, :-1])  # (row, time, vocab)
+        losses = token_losses(full(logits), passages[:, 1:])  # (row, time)
         return losses.sum(), losses.numel()
 
     def measure(self, model, thorough: bool = False) -> Measured:
@@ -129,7 +110,7 @@ class LanguageModelling(Task):
         tokens = torch.tensor([self.vocabulary.encode(prompt) or self.vocabulary.encode("\n")])  # (1, time)
         if not tokens.numel():
             raise CourseError("the prompt is empty: begin the text with `--prompt`")
-        writer = model.writer()
+        writer = model.next_token_scorer()
         ever = generate(lambda tokens: writer(tokens.to(device)).cpu(), tokens, length, generator, **how)
         return self.vocabulary.decode(ever[0, tokens.shape[1] :].tolist())
 

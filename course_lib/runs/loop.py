@@ -1,4 +1,4 @@
-"""From one step to the next: train, look at the model now and then, and leave at every look what is needed to go on."""
+"""From one step to the next: train, evaluate the model now and then, and leave each time what is needed to go on."""
 
 import time
 from collections.abc import Callable
@@ -11,10 +11,10 @@ from course_lib.ranks import rank
 from course_lib.runs.curves import draw_curves
 from course_lib.runs.folder import RunFolder
 from course_lib.runs.stopping import Stopping
-from course_lib.runs.task import Measured, Task
-from course_lib.training import Taken, Training
+from course_lib.runs.task import Measured, TrainingTask
+from course_lib.training import StepResult, Training
 
-REHEARSED = 3  # steps, of which the first, which is slower, does not count
+TIMED = 3  # steps, of which the first, which is slower, does not count
 
 
 class Loop:
@@ -25,7 +25,7 @@ class Loop:
 
     def __init__(
         self,
-        task: Task,
+        task: TrainingTask,
         model: nn.Module,
         training: Training,
         folder: RunFolder,
@@ -38,7 +38,8 @@ class Loop:
         # What has come together since the last evaluation: it has to survive a stop between two of them.
         self.loss, self.predictions = facts.get("loss", 0.0), facts.get("predictions", 0)
         self.evaluated = facts.get("evaluated", -1)
-        self.seconds, self.looked = facts.get("seconds", 0.0), facts.get("looked", 0.0)  # how long both take
+        self.seconds = facts.get("seconds", 0.0)  # of the steps since then
+        self.evaluation_seconds = facts.get("evaluation_seconds", 0.0)  # of the evaluation itself
 
     def run(self, stopping: Stopping) -> bool:
         """Take the steps that are left; return whether all were taken, or a signal came."""
@@ -54,15 +55,15 @@ class Loop:
         with bar:
             while training.step < training.steps and not stopped:
                 began = time.perf_counter()
-                taken = self.step()
+                result = self.step()
                 self.seconds += time.perf_counter() - began
                 bar.update()
                 bar.set_postfix_str(
-                    f"loss {self.task.in_units(taken.loss):.3f}, {self.predictions_a_second():,.0f} predictions/s",
+                    f"loss {self.task.in_units(result.loss):.3f}, {self.predictions_a_second():,.0f} predictions/s",
                     refresh=False,
                 )
                 if training.step % every == 0 or training.step == training.steps:
-                    self.look()
+                    self.evaluate()
                 stopped = stopping.wanted()
         if training.step != self.evaluated:
             self.save()
@@ -71,23 +72,23 @@ class Loop:
     def estimate(self) -> float:
         """Return about how many seconds are left, from a few steps that are not counted and the last evaluation."""
         left = self.training.steps - self.training.step
-        return left * seconds_a_step(self.training) + -(-left // self.task.settings.every) * self.looked
+        return left * seconds_a_step(self.training) + -(-left // self.task.settings.every) * self.evaluation_seconds
 
-    def step(self) -> Taken:
+    def step(self) -> StepResult:
         """Take one step; raises CourseError where the loss is no longer a number."""
         try:
-            taken = self.training.advance()
+            result = self.training.advance()
         except ValueError as error:
             raise CourseError(f"{error} (the run is kept as it was at step {self.evaluated})") from error
-        self.loss += taken.loss * taken.predictions
-        self.predictions += taken.predictions
-        return taken
+        self.loss += result.loss * result.predictions
+        self.predictions += result.predictions
+        return result
 
     def predictions_a_second(self) -> float:
         """Return how fast the run has been since the last evaluation."""
         return self.predictions / self.seconds if self.seconds else 0.0
 
-    def look(self) -> Measured | None:
+    def evaluate(self) -> Measured | None:
         """Measure, write a row, samples, curves and a checkpoint, and say so in a line."""
         step, measured, began = self.training.step, None, time.perf_counter()
         if rank() == 0:
@@ -108,7 +109,7 @@ class Loop:
                 self.board(step, row)
             self.say(line_of(step, loss, measured, self.task))
         self.loss, self.predictions, self.seconds, self.evaluated = 0.0, 0, 0.0, step
-        self.looked = time.perf_counter() - began
+        self.evaluation_seconds = time.perf_counter() - began
         self.save()
         if rank() == 0:
             self.folder.write("curves.png", draw_curves(self.folder.rows(), self.task.unit, self.task.right))
@@ -118,7 +119,11 @@ class Loop:
         """Write a checkpoint."""
         if rank() == 0:
             facts = {"step": self.training.step, "evaluated": self.evaluated, "seconds": self.seconds}
-            facts |= {"loss": self.loss, "predictions": self.predictions, "looked": self.looked}
+            facts |= {
+                "loss": self.loss,
+                "predictions": self.predictions,
+                "evaluation_seconds": self.evaluation_seconds,
+            }
             self.folder.write_checkpoint(self.training.state(), facts)
 
 
@@ -126,7 +131,7 @@ def seconds_a_step(training: Training) -> float:
     """Return how long a step takes, measured on a few after which the training is as it was before."""
     before = {name: tensor.clone() for name, tensor in training.state().items()}
     try:
-        for number in range(REHEARSED):
+        for number in range(TIMED):
             training.advance()
             if number == 0:
                 began = time.perf_counter()
@@ -134,10 +139,10 @@ def seconds_a_step(training: Training) -> float:
         return 0.0
     finally:
         training.restore(before)
-    return (time.perf_counter() - began) / (REHEARSED - 1)
+    return (time.perf_counter() - began) / (TIMED - 1)
 
 
-def line_of(step: int, loss: float | None, measured: Measured, task: Task) -> str:
+def line_of(step: int, loss: float | None, measured: Measured, task: TrainingTask) -> str:
     """Return one line about an evaluation."""
     parts = [f"held-out loss {measured.loss:.3f} {task.unit}"]
     if loss is not None:

@@ -13,7 +13,7 @@ from torch import distributed, nn
 from torch.distributed.rendezvous import rendezvous
 
 from course_lib.project import CourseError
-from course_lib.ranks import rank, ranks
+from course_lib.ranks import rank, world_size
 
 GRACE = 1.0  # seconds: torchrun ends all when the first process is gone, but that one has something to say
 PATIENCE = timedelta(hours=2)  # the others wait while rank 0 measures
@@ -71,8 +71,8 @@ class Notes:
 
 
 def joined(model: nn.Module) -> nn.Module:
-    """Return what computes the model's scores and adds up its gradients over all processes: itself if it is alone."""
-    if ranks() == 1:
+    """Return what computes the model's logits and adds up its gradients over all processes: itself if it is alone."""
+    if world_size() == 1:
         return model
     return nn.parallel.DistributedDataParallel(model)
 

@@ -6,8 +6,8 @@ import time
 from pathlib import Path
 
 import torch
-from safetensors.torch import load_file, save_file
 
+from course_lib.model_files import FACTS, WEIGHTS, files_of, in_half_precision, save_model
 from course_lib.models.language_model import LanguageModel
 from course_lib.project import CourseError
 from course_lib.runs.finished import open_run
@@ -21,22 +21,19 @@ def publish(run: Path, file: Path, force: bool = False) -> None:
     opened = open_run(run)
     if opened.settings.task != "language-model":
         raise CourseError(f"{run} is a run of the {opened.settings.task}: only a language model is published")
-    base = Path(str(file).removesuffix(".safetensors").removesuffix(".json"))
-    weights, facts = (base.with_name(base.name + suffix) for suffix in (".safetensors", ".json"))
+    base = Path(str(file).removesuffix(WEIGHTS).removesuffix(FACTS))
+    weights, facts = files_of(base)
     for path in (weights, facts):
         if path.exists() and not force:
             raise CourseError(f"{path} exists: name another file, or replace it with `--force`")
     if not base.parent.is_dir():
         raise CourseError(f"{base.parent} is no folder")
-    part = weights.with_name(weights.name + ".part")
-    save_file({name: weight.half().contiguous() for name, weight in opened.model.state_dict().items()}, part)
     task = opened.task
-    configuration = {"vocabulary": len(task.vocabulary), **task.configuration()} | {"dropout": 0.0}
+    configuration = {"vocab_size": len(task.vocabulary), **task.configuration()} | {"dropout": 0.0}
     model = LanguageModel(**configuration)
-    model.load_state_dict({name: weight.float() for name, weight in load_file(part).items()})
+    model.load_state_dict(in_half_precision(opened.model))  # as the weights will be read again
     bits = task.measure(model.eval(), thorough=True).loss
     content = {
-        "configuration": configuration,
         "command": anywhere(opened.facts["command"]),
         "steps": opened.step,
         "data": opened.settings.data,
@@ -47,10 +44,10 @@ def publish(run: Path, file: Path, force: bool = False) -> None:
         "published": time.strftime("%Y-%m-%d"),
         "vocabulary": json.loads((run / "vocabulary.json").read_text(encoding="utf-8")),
     }
-    lines = facts.with_name(facts.name + ".part")
-    lines.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    part.replace(weights)
-    lines.replace(facts)
+    try:
+        save_model(model, base, configuration, content)
+    except OSError as error:
+        raise CourseError(f"{base} cannot be written: {error.strerror or error}") from error
     size = weights.stat().st_size
     print(f"{weights}: {content['parameters']:,} parameters in float16, {size / 1e6:.2f} MB; {facts} says more.")
     print(f"With these weights, {bits:.4f} bits a character on {content['held_out']} that it was not trained on.")

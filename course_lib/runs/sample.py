@@ -4,7 +4,6 @@ from pathlib import Path
 
 import torch
 
-from course_lib.data import scenes
 from course_lib.decoding import sampling_probabilities
 from course_lib.project import CourseError
 from course_lib.runs.finished import OpenedRun, open_run
@@ -64,36 +63,39 @@ def _classify(opened: OpenedRun, run: Path, given: dict) -> None:
     if "prompt" not in given:
         print(opened.task.samples(opened.model))
         return
-    for label, share in opened.task.probabilities(opened.model, given["prompt"]).items():
-        print(f"{share:7.1%}  {label}")
+    for label, probability in opened.task.probabilities(opened.model, given["prompt"]).items():
+        print(f"{probability:7.1%}  {label}")
 
 
 def _caption(opened: OpenedRun, run: Path, given: dict) -> None:
-    """Write a picture of scenes with what the model says and what is true."""
+    """Write a picture of held-out pictures, drawn by the seed, with what the model says and what is true."""
     from matplotlib.figure import Figure
 
     from course_lib.figures import WIDTH, use_course_style
 
-    drawn = scenes.make_scenes(given.get("number", 6), given.get("seed", 0))
-    written = opened.task.written(opened.model, drawn.images)
+    images, captions = opened.task.held_out
+    number = given.get("number", 6)
+    if number > len(images):
+        raise CourseError(f"`--number` is {number}, expected at most {len(images)}: so many pictures are held out")
+    chosen = torch.randperm(len(images), generator=torch.Generator().manual_seed(given.get("seed", 0)))[:number]
+    written, true = opened.task.written(opened.model, images[chosen]), opened.task.spoken(captions[chosen])
     use_course_style()
     columns = 2
-    rows = -(-len(drawn) // columns)
+    rows = -(-number // columns)
     figure = Figure(figsize=(WIDTH, 3.2 * rows), layout="constrained")
     axes = figure.subplots(rows, columns, squeeze=False)
     for axis in axes.flat:
         axis.set_axis_off()
-    for axis, image, own, caption in zip(axes.flat, drawn.images, written, drawn.captions, strict=False):
-        true = scenes.words(caption)
+    for axis, image, own, caption in zip(axes.flat, images[chosen], written, true, strict=False):
         axis.imshow(image.permute(1, 2, 0).clamp(0, 1).numpy())
-        axis.set_title(own if own == true else f"{own}\n(it is {true})", fontsize=9)
+        axis.set_title(own if own == caption else f"{own}\n(it is {caption})", fontsize=9)
     path = given.get("out", run / PICTURE)
     try:
         figure.savefig(path)
     except (OSError, ValueError) as error:
         raise CourseError(f"{path} cannot be written: {error}") from error
-    right = sum(own == scenes.words(caption) for own, caption in zip(written, drawn.captions, strict=True))
-    print(f"{right} of {len(drawn)} captions are right: {path}")
+    right = sum(own == caption for own, caption in zip(written, true, strict=True))
+    print(f"{right} of {number} captions are right: {path}")
 
 
 WAYS = {"language-model": _write_on, "translation": _translate, "classifier": _classify, "captioner": _caption}

@@ -7,7 +7,7 @@ from types import FrameType
 
 import torch
 
-from course_lib.ranks import ranks, sum_over_ranks
+from course_lib.ranks import sum_over_ranks, world_size
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -34,7 +34,7 @@ class Stopping:
         return bool(sum_over_ranks(torch.tensor(float(self.signal is not None))))
 
     def _remember(self, number: int, _: FrameType | None) -> None:
-        if self.signal is not None and ranks() == 1:
+        if self.signal is not None and world_size() == 1:
             signal.signal(number, signal.SIG_DFL if number != signal.SIGINT else signal.default_int_handler)
             os.kill(os.getpid(), number)
         self.signal = number

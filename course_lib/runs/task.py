@@ -2,31 +2,32 @@
 
 import contextlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 import torch
 from torch import nn
 
+from course_lib.data.vocabularies import Vocabulary, learn_vocabulary
 from course_lib.project import CourseError
-from course_lib.ranks import rank, ranks
+from course_lib.ranks import rank, world_size
+from course_lib.runs.datasets import open_dataset
 from course_lib.runs.settings import Settings
-from course_lib.runs.vocabularies import Listed, Vocabulary
+from course_lib.runs.vocabularies import Listed
 
-ONE_IN = 10  # lines of the reader's own file is held out
 Batch = tuple[torch.Tensor, ...]  # each (row, ...)
 
 
 @dataclass(frozen=True)
 class Measured:
-    """What a model is worth on held-out data: its loss in the task's unit, the share that is right, other scores."""
+    """What a model is worth on held-out data: its loss in the task's unit, the fraction that is right, other scores."""
 
     loss: float
     accuracy: float | None = None
     others: dict[str, float] = field(default_factory=dict)
 
 
-class Task(ABC):
+class TrainingTask(ABC):
     """One kind of model with its data, as `settings` want them; an earlier run brings its `vocabulary` and `labels`.
 
     unit: of the losses. right: what the accuracy counts. Nothing is read from the disk before it is asked for. What is
@@ -40,12 +41,16 @@ class Task(ABC):
         self, settings: Settings, vocabulary: Listed | Vocabulary | None = None, labels: list[str] | None = None
     ):
         self.settings, self._vocabulary, self._labels = settings, vocabulary, labels
+        self.dataset = open_dataset(settings.task, settings.data)
 
     @property
     def vocabulary(self) -> Listed | Vocabulary:
-        """The vocabulary of the run, learned from the training data when it is new."""
+        """The vocabulary of an earlier run, that of the data set, or what is learned from the rows to train with."""
         if self._vocabulary is None:
-            self._vocabulary = self.make_vocabulary()
+            self._vocabulary = self.dataset.vocabulary
+        if self._vocabulary is None:
+            kind, entries = self.settings.vocabulary, self.settings.entries
+            self._vocabulary = learn_vocabulary(kind, self.training_texts(), entries)
         return self._vocabulary
 
     @property
@@ -53,9 +58,9 @@ class Task(ABC):
         """The names of the classes, in the order of their numbers; None where a task has none."""
         return self._labels
 
-    @abstractmethod
-    def make_vocabulary(self) -> Listed | Vocabulary:
-        """Return the vocabulary of the training data."""
+    def training_texts(self) -> Iterable[str]:
+        """Return the texts that a vocabulary is learned from, of a task whose data sets may bring none."""
+        raise NotImplementedError
 
     @abstractmethod
     def make_model(self) -> nn.Module:
@@ -86,20 +91,20 @@ class Task(ABC):
         return loss
 
 
-def batch_losses(task: Task, net: Callable) -> Callable[[torch.Generator], Iterator[tuple[torch.Tensor, int]]]:
+def batch_losses(task: TrainingTask, net: Callable) -> Callable[[torch.Generator], Iterator[tuple[torch.Tensor, int]]]:
     """Return what `Training` asks for: the losses of this process's rows of a batch, part by part.
 
-    Every process draws the same whole batch and takes each `ranks()`-th row. `net` is the model, or what
+    Every process draws the same whole batch and takes each `world_size()`-th row. `net` is the model, or what
     DistributedDataParallel has made of it; it adds up the gradients of all processes once, at the last part.
     """
     settings = task.settings
 
     def parts_of_a_batch(generator: torch.Generator) -> Iterator[tuple[torch.Tensor, int]]:
         whole = task.draw(settings.batch, generator)
-        own = tuple(rows[rank() :: ranks()].to(settings.device) for rows in whole)  # each (row, ...)
+        own = tuple(rows[rank() :: world_size()].to(settings.device) for rows in whole)  # each (row, ...)
         for part in range(settings.accumulate):
             last = part == settings.accumulate - 1
-            alone = net.no_sync() if ranks() > 1 and not last else contextlib.nullcontext()
+            alone = net.no_sync() if world_size() > 1 and not last else contextlib.nullcontext()
             with alone:
                 with torch.autocast(settings.device, torch.bfloat16, enabled=settings.bf16):
                     loss, predictions = task.losses(net, tuple(rows[part :: settings.accumulate] for rows in own))
@@ -108,33 +113,20 @@ def batch_losses(task: Task, net: Callable) -> Callable[[torch.Generator], Itera
     return parts_of_a_batch
 
 
-def full(scores: torch.Tensor) -> torch.Tensor:
-    """Return scores in float32 where they were computed with half the bits: losses are sums of many small numbers."""
-    return scores.float() if scores.dtype == torch.bfloat16 else scores
+def full(logits: torch.Tensor) -> torch.Tensor:
+    """Return logits in float32 where they were computed with half the bits: losses are sums of many small numbers."""
+    return logits.float() if logits.dtype == torch.bfloat16 else logits
 
 
 def check_batch(settings: Settings) -> None:
     """Raise CourseError unless every part of every process has a row of the batch, and may have only some of them."""
-    if settings.task == "captioner" and ranks() * settings.accumulate > 1:
+    if settings.task == "captioner" and world_size() * settings.accumulate > 1:
         raise CourseError(
             "the captioner normalises over whole batches, so they cannot be cut: train it in one process, "
             "without `--accumulate`"
         )
-    if settings.batch < ranks() * settings.accumulate:
+    if settings.batch < world_size() * settings.accumulate:
         raise CourseError(
-            f"`--batch` is {settings.batch}, expected at least {ranks() * settings.accumulate}: one row for each "
-            f"of {ranks()} processes and {settings.accumulate} parts"
+            f"`--batch` is {settings.batch}, expected at least {world_size() * settings.accumulate}: one row for each "
+            f"of {world_size()} processes and {settings.accumulate} parts"
         )
-
-
-def divided(rows: list) -> tuple[list, list]:
-    """Return the rows of a reader's own file to train with, and every tenth, or the last of a few, to hold out.
-
-    >>> divided(list("abcdefghijkl"))
-    (['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'k', 'l'], ['j'])
-    >>> divided(["a", "b"])
-    (['a'], ['b'])
-    """
-    if len(rows) < ONE_IN:
-        return rows[:-1], rows[-1:]
-    return [row for number, row in enumerate(rows, start=1) if number % ONE_IN], rows[ONE_IN - 1 :: ONE_IN]

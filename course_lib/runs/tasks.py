@@ -3,7 +3,7 @@
 import importlib
 
 from course_lib.runs.settings import Settings
-from course_lib.runs.task import Task
+from course_lib.runs.task import TrainingTask
 
 PLACES = {
     "language-model": ("language_models", "LanguageModelling"),
@@ -13,7 +13,7 @@ PLACES = {
 }
 
 
-def make_task(settings: Settings, vocabulary=None, labels: list[str] | None = None) -> Task:
+def make_task(settings: Settings, vocabulary=None, labels: list[str] | None = None) -> TrainingTask:
     """Return the task that the settings name."""
     module, name = PLACES[settings.task]
     return getattr(importlib.import_module(f"course_lib.runs.{module}"), name)(settings, vocabulary, labels)

@@ -10,13 +10,13 @@ from pathlib import Path
 import torch
 
 from course_lib.project import CourseError
-from course_lib.ranks import rank, ranks
+from course_lib.ranks import rank, world_size
 from course_lib.runs.folder import VOCABULARY, RunFolder
 from course_lib.runs.loop import Loop
 from course_lib.runs.processes import Notes, joined, speaker, together
 from course_lib.runs.settings import Settings, on_device, settle
 from course_lib.runs.stopping import Stopping
-from course_lib.runs.task import Task, batch_losses, check_batch
+from course_lib.runs.task import TrainingTask, batch_losses, check_batch
 from course_lib.runs.tasks import make_task
 from course_lib.runs.vocabularies import read_vocabulary
 from course_lib.seeding import start_reproducibly
@@ -62,7 +62,7 @@ def _begin(settings: Settings, out: Path | None, tensorboard: bool, notes: Notes
         parameters = sum(parameter.numel() for parameter in task.make_model().parameters())
         task.amount()
         folder = RunFolder.create(settings.task, out)
-        facts = {"labels": task.labels, "parameters": parameters, "command": command(), "processes": ranks()}
+        facts = {"labels": task.labels, "parameters": parameters, "command": command(), "processes": world_size()}
         folder.write_configuration(settings, facts | {"torch": torch.__version__}, task.vocabulary)
         notes.from_first(lambda: str(folder.path.absolute()))
     else:
@@ -109,7 +109,7 @@ def _start(settings: Settings) -> None:
     start_reproducibly(settings.seed)
 
 
-def _prepare(task: Task) -> tuple[torch.nn.Module, Training]:
+def _prepare(task: TrainingTask) -> tuple[torch.nn.Module, Training]:
     """Return an untrained model, the same in every process, and its training."""
     settings = task.settings
     torch.manual_seed(settings.seed)
@@ -126,8 +126,8 @@ def _run(loop: Loop, say: Callable[[str], None], began: float) -> int:
     left = training.steps - training.step
     say(f"{parameters:,} parameters; {task.amount()}.")
     if loop.evaluated < 0:
-        loop.look()
-    where = task.settings.device + (f", {ranks()} processes" if ranks() > 1 else "")
+        loop.evaluate()
+    where = task.settings.device + (f", {world_size()} processes" if world_size() > 1 else "")
     estimate = _duration(loop.estimate())
     say(f"{left:,} steps with batches of {task.settings.batch} on {where}: about {estimate}.")
     say(f"Ctrl-C stops after a step and loses nothing. The run is in {folder.path}")
@@ -136,7 +136,7 @@ def _run(loop: Loop, say: Callable[[str], None], began: float) -> int:
     if not finished:
         say(f"Stopped after step {training.step:,} of {training.steps:,}. Go on with")
         say(f"  course train --resume {shlex.quote(str(folder.path))}")
-        return 130 if ranks() == 1 else 0  # torchrun gives its own
+        return 130 if world_size() == 1 else 0  # torchrun gives its own
     say(f"Took {training.steps:,} steps; this part lasted {_duration(time.perf_counter() - began)}. Next:")
     say(f"  course evaluate {shlex.quote(str(folder.path))}")
     say(f"  course sample {shlex.quote(str(folder.path))}")

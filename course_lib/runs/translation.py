@@ -1,26 +1,24 @@
-"""Training an encoder and decoder: on number names, on Multi30k, or on pairs of lines of the reader's own."""
+"""Training an encoder and decoder. The rows of its data sets are pairs (source, target): "train", "val" and "test"."""
 
+from collections.abc import Iterator
 from functools import cached_property
 
 import torch
 from torch.nn.utils.rnn import pad_sequence
 
-from course_lib.data import multi30k, number_names
-from course_lib.data.text_files import read_pairs
-from course_lib.data.vocabularies import END, PADDING, START, learn_vocabulary
+from course_lib.data.vocabularies import END, PADDING, START
 from course_lib.decoding import beam_search, greedy_decode
 from course_lib.losses import token_losses
 from course_lib.models.encoder_decoder import EncoderDecoder
 from course_lib.project import CourseError
-from course_lib.runs.task import Batch, Measured, Task, divided, full
-from course_lib.runs.vocabularies import Listed, Vocabulary
+from course_lib.runs.task import Batch, Measured, TrainingTask, full
 
 QUICK = 200  # pairs are looked at in each evaluation
 TOGETHER = 100  # pairs are read at once
 SHOWN = 5
 
 
-class Translation(Task):
+class Translation(TrainingTask):
     """Write in one language what is said in another."""
 
     unit, right = "nats a token", "translations"
@@ -28,26 +26,11 @@ class Translation(Task):
     @cached_property
     def pairs(self) -> dict[str, list[tuple[str, str]]]:
         """The pairs (source, target) to train on, "train", to look at on the way, "val", and for the "test"."""
-        name = self.settings.data
-        if name == "multi30k":
-            return {split: list(multi30k.load(split)) for split in ("train", "val", "test")}
-        if name == "number-names":
-            held_out = number_names.held_out()
-            rows = zip(held_out.source, held_out.target, strict=True)
-            pairs = [(self.vocabulary.decode(source), self.vocabulary.decode(target)) for source, target in rows]
-            return {"train": [], "val": pairs, "test": pairs}  # what is trained on is drawn as numbers
-        pairs = list(read_pairs(name))
-        if len(pairs) < 2:
-            raise CourseError(f"{name} has a single pair, expected at least 2: one to train with and one held out")
-        kept, held_out = divided(pairs)
-        return {"train": kept, "val": held_out, "test": held_out}
+        return dict(self.dataset.load())
 
-    def make_vocabulary(self) -> Listed | Vocabulary:
-        """Return the words of the number names, or one vocabulary for both languages."""
-        if self.settings.data == "number-names":
-            return Listed(number_names.VOCABULARY, separator=" ", silent=END + 1)
-        texts = (text for pair in self.pairs["train"] for text in pair)
-        return learn_vocabulary(self.settings.vocabulary, texts, self.settings.entries)
+    def training_texts(self) -> Iterator[str]:
+        """Return the texts of both languages, which have one vocabulary."""
+        return (text for pair in self.pairs["train"] for text in pair)
 
     @cached_property
     def training(self) -> list[tuple[torch.Tensor, torch.Tensor]]:
@@ -56,9 +39,9 @@ class Translation(Task):
 
     def encoded(self, source: str, target: str) -> tuple[torch.Tensor, torch.Tensor]:
         """Return source (n,) and target (m,), which ends with END, both cut to the longest sequence."""
-        longest = self.settings.context
-        target = [*self.vocabulary.encode(target)[: longest - 1], END]
-        return torch.tensor(self.vocabulary.encode(source)[:longest]), torch.tensor(target)
+        max_length = self.settings.context
+        target = [*self.vocabulary.encode(target)[: max_length - 1], END]
+        return torch.tensor(self.vocabulary.encode(source)[:max_length]), torch.tensor(target)
 
     def make_model(self) -> EncoderDecoder:
         """Return an untrained model."""
@@ -68,22 +51,23 @@ class Translation(Task):
             settings.width,
             settings.heads,
             settings.layers,
-            d_hidden=(2 if settings.data == "number-names" else 4) * settings.width,
+            d_hidden=self.dataset.expansion * settings.width,
             dropout=settings.dropout,
         )
 
     def amount(self) -> str:
         """Return in words how much data there is."""
-        held_out = f"{len(self.pairs['val']):,} held out"
-        if self.settings.data == "number-names":
-            return f"{number_names.TRAINING:,} numbers in two languages to train with, {held_out}"
-        return f"{len(self.training):,} pairs to train with, {held_out}; {len(self.vocabulary):,} kinds of tokens"
+        held_out = f"{len(self.pairs['val']):,}"
+        if self.dataset.draw:
+            return self.dataset.amount.format(held_out=held_out)
+        return (
+            f"{len(self.training):,} pairs to train with, {held_out} held out; {len(self.vocabulary):,} kinds of tokens"
+        )
 
     def draw(self, number: int, generator: torch.Generator) -> Batch:
         """Return sources (number, n) and targets (number, m), padded."""
-        if self.settings.data == "number-names":
-            drawn = number_names.draw_number_names(number, generator)
-            return drawn.source, drawn.target
+        if self.dataset.draw:
+            return self.dataset.draw(number, generator)
         chosen = torch.randint(len(self.training), (number,), generator=generator)  # (number,)
         return _together([self.training[index] for index in chosen.tolist()])
 
@@ -99,7 +83,7 @@ class Translation(Task):
 
     @torch.no_grad()
     def measure(self, model, thorough: bool = False) -> Measured:
-        """Return the loss of held-out tokens, without smoothing, and the share of translations without a mistake."""
+        """Return the loss of held-out tokens, without smoothing, and the fraction of translations without a mistake."""
         pairs = self.pairs["test"] if thorough else self.pairs["val"][:QUICK]
         device = next(model.parameters()).device
         total = predictions = 0
@@ -120,8 +104,8 @@ class Translation(Task):
             rows = [self.encoded(source, "") for source in sources[first : first + TOGETHER]]
             source = _together(rows)[0].to(device)  # (row, n)
             prompt = torch.full((len(source), 1), START, device=device)  # (row, 1)
-            longest = min(self.settings.context, 2 * source.shape[1] + 10)
-            tokens = greedy_decode(model.writer(source), prompt, END, longest)  # (row, 1 + new)
+            max_length = min(self.settings.context, 2 * source.shape[1] + 10)
+            tokens = greedy_decode(model.next_token_scorer(source), prompt, END, max_length)  # (row, 1 + new)
             texts += [self.vocabulary.decode(row) for row in tokens.tolist()]
         return texts
 
@@ -131,7 +115,9 @@ class Translation(Task):
         row = self.encoded(source, "")[0].unsqueeze(0)  # (1, n)
         if not row.numel():
             raise CourseError("there is nothing to translate: say what with `--prompt`")
-        candidates = beam_search(model.writer(row), torch.tensor([[START]]), END, width, self.settings.context)
+        candidates = beam_search(
+            model.next_token_scorer(row), torch.tensor([[START]]), END, width, self.settings.context
+        )
         return [(self.vocabulary.decode(candidate.tokens), candidate.log_probability) for candidate in candidates]
 
     def samples(self, model) -> str:

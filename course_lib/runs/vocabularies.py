@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from course_lib.data.vocabularies import Vocabulary
+from course_lib.files import write_atomically
 from course_lib.project import CourseError
 
 FILE = "vocabulary.json"
@@ -41,9 +42,12 @@ class Listed:
         return len(self.entries)
 
     def save(self, path: Path) -> None:
-        """Write the vocabulary to a JSON file."""
+        """Write the vocabulary to a JSON file; raises CourseError where it cannot be written."""
         content = {"kind": self.kind, "separator": self.separator, "silent": self.silent, "entries": self.entries}
-        path.write_text(json.dumps(content, ensure_ascii=False) + "\n", encoding="utf-8")
+        try:
+            write_atomically(path, json.dumps(content, ensure_ascii=False) + "\n")
+        except OSError as error:
+            raise CourseError(f"{path} cannot be written: {error.strerror or error}") from error
 
 
 def read_vocabulary(path: Path) -> Listed | Vocabulary:

@@ -1,3 +1,4 @@
+import asyncio
 import json
 import sys
 
@@ -79,13 +80,60 @@ def test_nothing_changed_means_nothing_executed(course, executed):
     assert executed == ["01_one", "01_one"]
 
 
-def test_changed_text_executes_that_chapter_only(course, executed):
+def test_changed_code_executes_that_chapter_only(course, executed):
     course.chapter("01_one", "1")
     course.chapter("02_two", "2")
     pairs.sync([], False, course.home)
     course.chapter("02_two", "3")
     pairs.sync([], False, course.home)
     assert executed == ["01_one", "02_two", "02_two"]
+
+
+REWORDED = [
+    ("# A chapter", "# Another title\n\nA sentence."),
+    ("print(x)", "# shown to the reader\nprint( x )"),
+    ("ipython3\nx = 1", "ipython3\n:tags: [claim]\n\nx = 1"),
+]
+
+
+@pytest.mark.parametrize(("old", "new"), REWORDED, ids=["a sentence", "a comment", "a tag"])
+def test_other_words_around_the_same_code_are_written_without_executing_it(course, capsys, old, new):
+    text = course.chapter("01_one", "x = 1", "print(x)")
+    pairs.sync([], False, course.home)
+    text.write_text(text.read_text().replace(old, new))
+    assert pairs.check([], course.home) == 1
+    capsys.readouterr()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pairs, "execute", None)
+        assert pairs.sync([], False, course.home) == 0
+    assert capsys.readouterr().out == "01_one: text updated, nothing executed\n1 text updated\n"
+    assert pairs.check([], course.home) == 0
+
+    rewritten = course.notebook("01_one").read_text()
+    assert new.splitlines()[-1] in rewritten
+    pairs.sync([], True, course.home)
+    assert course.notebook("01_one").read_text() == rewritten
+
+
+@pytest.mark.parametrize(
+    ("cells", "reason"),
+    [
+        (["1", "22", "3"], "code changed: cell 2 (`22`)"),
+        (["1", "2", "3", "4"], "code changed: cell 4 (`4`)"),
+        (["0\n5", "1", "3"], "code changed: cell 1 (`0`); code removed: cell 2 (`2`)"),
+        (["1", "2"], "code removed: cell 3 (`3`)"),
+        (["1", "2", "3;"], "code changed: cell 3 (`3;`)"),
+    ],
+)
+def test_check_names_the_cells_whose_code_changed(course, executed, capsys, cells, reason):
+    course.chapter("01_one", "1", "2", "3")
+    pairs.sync([], False, course.home)
+    course.chapter("01_one", *cells)
+    capsys.readouterr()
+    assert pairs.check([], course.home) == 1
+    assert capsys.readouterr().out == f"book/01_one.ipynb: {reason}\n"
+    pairs.sync([], False, course.home)
+    assert executed == ["01_one", "01_one"]
 
 
 def test_windows_line_ends_are_no_change(course, executed):
@@ -112,6 +160,21 @@ def test_a_changed_module_executes_only_the_chapters_that_import_it_also_at_seco
     pairs.sync([], False, course.home)
     assert executed[3:] == ["01_direct", "02_second_hand"]
     assert pairs.check([], course.home) == 0
+
+
+def test_a_comment_in_the_library_executes_only_the_page_that_shows_it(course, executed, capsys):
+    module = course.write("course_lib/low.py", "def f():\n    return 1  # one\n\n\ndef g():\n    pass\n")
+    course.chapter("01_uses", "from course_lib.low import f")
+    course.chapter("02_shows", "import inspect\nfrom course_lib.low import f as it\nprint(inspect.getsource(it))")
+    pairs.sync([], False, course.home)
+    module.write_text('"""Low."""\n\n' + module.read_text().replace("pass", '"""Nothing."""\n    pass  # yet'))
+    assert pairs.check([], course.home) == 0
+    module.write_text(module.read_text().replace("# one", "# the first number"))
+    capsys.readouterr()
+    pairs.check([], course.home)
+    assert capsys.readouterr().out == "book/02_shows.ipynb: library changed: f as shown\n"
+    pairs.sync([], False, course.home)
+    assert executed[2:] == ["02_shows"]
 
 
 def test_only_the_chapters_asked_for(course, executed):
@@ -152,6 +215,37 @@ def test_other_ways_to_fail_are_sentences_too(course, capsys, cell, error):
     assert pairs.sync([], False, course.home) == 1
     assert f"01_one, code cell 1 (`{cell}`): {error}" in capsys.readouterr().out
     assert not course.notebook("01_one").exists()
+
+
+def test_as_many_chapters_run_side_by_side_as_there_are_cores(course, monkeypatch):
+    running, counts = set(), []
+
+    async def look_around(name, notebook, home, after_cell):
+        running.add(name)
+        await asyncio.sleep(0)  # whoever may start as well does so now
+        counts.append(len(running))
+        running.remove(name)
+        if name == "02_two":
+            raise CourseError("02_two cannot be executed")
+        notebook.cells[1].execution_count = 1
+
+    monkeypatch.setattr(pairs, "execute", look_around)
+    monkeypatch.setattr("os.cpu_count", lambda: 2)
+    for stem in ("01_one", "02_two", "03_three"):
+        course.chapter(stem, "1")
+    assert pairs.sync([], False, course.home) == 1
+    assert max(counts) == 2
+    assert [course.notebook(stem).exists() for stem in ("01_one", "02_two", "03_three")] == [True, False, True]
+
+
+def test_a_fault_of_ours_is_not_taken_for_one_of_the_chapter(course, monkeypatch):
+    async def break_down(*_):
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(pairs, "execute", break_down)
+    course.chapter("01_one", "1")
+    with pytest.raises(ZeroDivisionError):
+        pairs.sync([], False, course.home)
 
 
 def test_check_says_what_was_done_to_a_notebook(course, capsys):
@@ -202,7 +296,7 @@ def test_check_finds_missing_orphaned_changed_and_unreadable_notebooks(course, e
     capsys.readouterr()
     assert pairs.check([], course.home) == 1
     assert capsys.readouterr().out.splitlines() == [
-        "book/02_two.ipynb: text changed",
+        "book/02_two.ipynb: code changed: cell 1 (`3`)",
         "book/03_three.ipynb: missing, run `course sync 03_three`",
         "book/04_four.ipynb: no text, book/text/04_four.md is missing",
     ]

@@ -21,7 +21,7 @@ import torch
 from course_lib.grading import check
 ```
 
-## 07.1 Half of it
+## 07.1
 
 Write `half(x)`, for `x` of shape (n,). Example: `half([2, 4])` is `[1, 2]`.
 
@@ -55,7 +55,7 @@ Multiplying keeps the shape; a division by two would have done as well.
 
 +++
 
-## 07.2 The longer one
+## 07.2
 
 ```{code-cell} ipython3
 :tags: [answer]
@@ -78,7 +78,8 @@ class Longer:
 
 
 def find_exercise(id):
-    return SimpleNamespace(difficulty=2, minutes=10, points=5, hints=("Look.", "Plan **it**.", f"Nearly {id}."))
+    title, hints = "Half of it" if id == "07.1" else "The longer one", ("Look.", "Plan **it**.", f"Nearly {id}.")
+    return SimpleNamespace(title=title, difficulty=2, minutes=10, points=5, hints=hints)
 
 
 @pytest.fixture
@@ -153,7 +154,7 @@ def test_check_finds_missing_drifted_and_left_over_exercises(course, solutions, 
 
 def test_changed_hints_are_drift(course, solutions, capsys):
     stubs.make(course.home, find_exercise)
-    changed = SimpleNamespace(difficulty=3, minutes=10, points=5, hints=("Look.",))
+    changed = SimpleNamespace(title="Half of it", difficulty=3, minutes=10, points=5, hints=("Look.",))
     assert stubs.check(course.home, lambda id: changed) == 1
     assert "differs" in capsys.readouterr().out
 
@@ -179,7 +180,7 @@ def test_markers_that_are_not_as_they_must_be_stop_everything(course, solutions,
 
 
 def test_an_exercise_needs_a_cell_for_its_answer(course, solutions):
-    solutions(("## 07.2 The longer one", "## 07.2 Nothing to write\n\n+++\n\n## 07.3 The longer one"))
+    solutions(("## 07.2\n", "## 07.2\n\n+++\n\n## 07.3\n"))
     with pytest.raises(CourseError, match=r"exercise 07\.2 has no code cell tagged `answer`"):
         stubs.make(course.home, find_exercise)
 
@@ -212,7 +213,7 @@ def test_a_line_of_an_answer_that_can_be_read_in_the_stub_is_a_leak(course, solu
 
 def test_a_hint_may_be_nearly_the_line_and_not_the_line(course, solutions, capsys):
     def hinting(hint):
-        return lambda id: SimpleNamespace(difficulty=1, minutes=1, points=1, hints=(hint,))
+        return lambda id: SimpleNamespace(title="Half of it", difficulty=1, minutes=1, points=1, hints=(hint,))
 
     assert leaks(course, capsys, hinting("`x * 0.5 + ...`")) == []
     assert leaks(course, capsys, hinting("Write `return x * 0.5 + total`.")) == ["x * 0.5 + total"]
@@ -274,3 +275,9 @@ def test_start_refuses_an_unknown_chapter_before_it_copies_anything(exercises):
     with pytest.raises(CourseError, match="no chapter '09' .* 05, 06"):
         stubs.start(["05", "09"], exercises)
     assert not (exercises / "my_exercises").exists()
+
+
+def test_a_title_in_a_heading_is_refused_since_the_module_has_it(course, solutions):
+    solutions(("## 07.1\n", "## 07.1 Half of it\n"))
+    with pytest.raises(CourseError, match="'## 07.1 Half of it': write the number alone, the module has the title"):
+        stubs.make(course.home, find_exercise)

@@ -6,17 +6,13 @@ A page is loaded once for each of the two, and looked at from all sides; the tes
 from dataclasses import dataclass, field
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from threading import Thread
 
-import axe_playwright_python
 import pytest
-from playwright.sync_api import sync_playwright
 
-from tests.book.browser import launch
+from tests.book.accessibility import violations
 from tests.book.pages import HTML, built_pages, contents
 
-AXE = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text(encoding="utf-8")
 DESKTOP, TELEPHONE = 1280, 390
 
 # Without a built book there is nothing to list: the entries of the contents then fail, one by one.
@@ -61,12 +57,10 @@ def addresses():
 
 
 @pytest.fixture(scope="module")
-def context(addresses):
+def context(browser):
     """One window for all pages: what they share is read once."""
-    with sync_playwright() as playwright:
-        browser = launch(playwright)
-        yield browser.new_context(viewport={"width": DESKTOP, "height": 900})
-        browser.close()
+    with browser.new_context(viewport={"width": DESKTOP, "height": 900}) as context:
+        yield context
 
 
 @pytest.fixture(scope="module")
@@ -91,14 +85,7 @@ def visit(request, context, addresses):
         "() => [...document.images].filter((image) => !image.naturalWidth).map((image) => image.src)"
     )
     if way == "http":  # the elements and colours of a page are the same when it is opened as a file
-        page.evaluate(AXE)
-        for scheme in ("light", "dark"):
-            page.emulate_media(color_scheme=scheme)
-            page.wait_for_function(f"document.documentElement.dataset.theme === '{scheme}'")
-            page.evaluate("Promise.all(document.getAnimations().map((fading) => fading.finished)).then(() => null)")
-            # preload would fetch the style sheets once more, and complain in the console
-            found = page.evaluate("axe.run({preload: false, resultTypes: ['violations']})")["violations"]
-            visit.violations[scheme] = [f"{each['id']}: {node['html']}" for each in found for node in each["nodes"]]
+        visit.violations = violations(page)
     for width in (DESKTOP, TELEPHONE):
         page.set_viewport_size({"width": width, "height": 900})
         visit.widths[width] = page.evaluate("document.documentElement.scrollWidth")

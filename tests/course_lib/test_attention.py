@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from course_lib.attention import AdditiveAttention, DotAttention, UniformAttention
-from course_lib.properties import row_sum_error
+from course_lib.diagnostics import row_sum_error
 
 sizes = st.integers(1, 6)
 

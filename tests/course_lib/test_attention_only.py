@@ -7,7 +7,7 @@ from course_lib.models.attention_only import AttentionOnly
 
 def model(layers=2):
     torch.manual_seed(0)
-    return AttentionOnly(vocabulary=13, longest=9, d_model=16, heads=2, layers=layers).double().eval()
+    return AttentionOnly(vocab_size=13, max_length=9, d_model=16, heads=2, layers=layers).double().eval()
 
 
 def test_no_place_sees_what_comes_after_it():
@@ -33,7 +33,7 @@ def test_the_stream_is_a_sum_of_what_the_heads_say():
         first, second, bias = changes  # each of the first two with the bias
         torch.testing.assert_close(bias, made.attentions[layer].to_output.bias.expand_as(bias))
         torch.testing.assert_close(stages[layer + 1] - stages[layer], first + second - bias)
-    torch.testing.assert_close(made.score(stages[-1]), made(tokens))
+    torch.testing.assert_close(made.to_logits(stages[-1]), made(tokens))
 
 
 def test_order_is_known_from_the_positions():
@@ -43,5 +43,5 @@ def test_order_is_known_from_the_positions():
 
 
 def test_too_long_a_text_is_refused():
-    with pytest.raises(ValueError, match="10 places, expected at most `longest`, 9"):
+    with pytest.raises(ValueError, match="10 positions, expected at most `max_length`, 9"):
         model()(torch.zeros(1, 10, dtype=torch.long))

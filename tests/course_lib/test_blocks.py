@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from torch import nn
 
 from course_lib.blocks import FeedForward, TransformerBlock
+from course_lib.diagnostics import causal_leak, jacobian_blocks, permutation_error
 from course_lib.masks import causal_mask
 from course_lib.normalisation import LayerNorm
-from course_lib.properties import causal_leak, jacobian_blocks, permutation_error
 from tests.course_lib.parameters import start_anywhere
 
 size = st.integers(1, 5)
@@ -43,8 +43,8 @@ def test_layer_norm_of_equal_entries_is_the_bias():
 
 def test_feed_forward_is_two_linear_maps_with_a_kink_between():
     layer, inputs = FeedForward(3, 5), torch.randn(2, 4, 3)
-    hidden = (inputs @ layer.widen.weight.mT + layer.widen.bias).clamp(min=0)
-    torch.testing.assert_close(layer(inputs), hidden @ layer.narrow.weight.mT + layer.narrow.bias)
+    hidden = (inputs @ layer.expand.weight.mT + layer.expand.bias).clamp(min=0)
+    torch.testing.assert_close(layer(inputs), hidden @ layer.contract.weight.mT + layer.contract.bias)
 
 
 def block_by_hand(block, inputs, mask):
@@ -79,7 +79,7 @@ def test_without_normalisation_and_without_residual():
     assert not [name for name, _ in plain.named_parameters() if "norm" in name]
     for norm in ("pre", "post"):
         bare = start_anywhere(TransformerBlock(6, 2, 10, norm=norm, residual=False))
-        for parameter in (bare.attention.to_output, bare.feed_forward.narrow):
+        for parameter in (bare.attention.to_output, bare.feed_forward.contract):
             nn.init.zeros_(parameter.weight)
             nn.init.zeros_(parameter.bias)
         assert bare(inputs).std(dim=(0, 1)).max() == 0  # nothing of the inputs comes through

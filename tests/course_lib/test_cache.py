@@ -5,17 +5,17 @@ import torch
 
 from course_lib.attention import scaled_dot_product_attention
 from course_lib.blocks import TransformerBlock
-from course_lib.cache import BlockCache, CachedScores, KeyValueCache
+from course_lib.cache import BlockCache, CachedDecoder, KeyValueCache
 from course_lib.decoding import beam_search, generate, greedy_decode
-from course_lib.fused_attention import fused_rotary_attention
 from course_lib.masks import causal_mask
 from course_lib.models.encoder_decoder import EncoderDecoder
 from course_lib.models.language_model import LanguageModel
+from course_lib.positions import rotary_attention
 
 END = 2
 POSITIONS = {
     "rotary": {},
-    "fused": {"attend": fused_rotary_attention},
+    "explicit": {"attend": lambda *arguments: rotary_attention(*arguments)},  # which no kernel is known for
     "learned": {"attend": scaled_dot_product_attention, "learned_positions": True},
 }
 
@@ -29,34 +29,34 @@ def shaken(model):
     return model.eval()
 
 
-def language_model(positions="rotary", longest=40):
-    return shaken(LanguageModel(11, longest, d_model=16, heads=2, **POSITIONS[positions]))
+def language_model(positions="rotary", max_length=40):
+    return shaken(LanguageModel(11, max_length, d_model=16, heads=2, **POSITIONS[positions]))
 
 
 def encoder_decoder():
-    return shaken(EncoderDecoder(vocabulary=11, d_model=16, heads=2, d_hidden=24))
+    return shaken(EncoderDecoder(vocab_size=11, d_model=16, heads=2, d_hidden=24))
 
 
 def close(one, other):
     torch.testing.assert_close(one, other, atol=1e-5, rtol=0)
 
 
-# ---------------------------------------------------------------- the room
+# ---------------------------------------------------------------- the capacity
 
 
 def test_what_goes_in_comes_out_in_order_and_room_is_made_as_needed():
-    cache, key, value = KeyValueCache(room=2), torch.randn(2, 3, 9, 4), torch.randn(2, 3, 9, 4)
+    cache, key, value = KeyValueCache(capacity=2), torch.randn(2, 3, 9, 4), torch.randn(2, 3, 9, 4)
     ends = (0, 2, 3, 8, 9)
-    rooms = []
+    capacities = []
     for start, end in zip(ends, ends[1:], strict=False):
-        held = cache.append(key[:, :, start:end], value[:, :, start:end])
-        assert torch.equal(held[0], key[:, :, :end]) and torch.equal(held[1], value[:, :, :end])
-        rooms.append(cache.room)
-    assert rooms == [2, 4, 8, 16] and cache.length == 9 and cache.numbers == 2 * 2 * 3 * 16 * 4
+        contents = cache.append(key[:, :, start:end], value[:, :, start:end])
+        assert torch.equal(contents[0], key[:, :, :end]) and torch.equal(contents[1], value[:, :, :end])
+        capacities.append(cache.capacity)
+    assert capacities == [2, 4, 8, 16] and cache.length == 9 and cache.numel == 2 * 2 * 3 * 16 * 4
 
 
 def test_room_is_made_once_and_not_at_every_step():
-    cache = KeyValueCache(room=16)
+    cache = KeyValueCache(capacity=16)
     places = {cache.append(torch.zeros(1, 1, 1, 2), torch.zeros(1, 1, 1, 2))[0].data_ptr() for _ in range(16)}
     assert len(places) == 1
 
@@ -65,16 +65,16 @@ def test_the_cache_is_no_alias_of_what_was_given():
     cache, key = KeyValueCache(), torch.zeros(1, 1, 2, 3)
     cache.append(key, key)
     key += 1
-    assert not cache.held[0].any()
+    assert not cache.contents[0].any()
 
 
 def test_selected_rows_go_on_each_for_itself():
     cache, key = KeyValueCache(), torch.randn(3, 1, 2, 4)
     cache.append(key, -key)
     cache.select(torch.tensor([2, 0, 0]))
-    assert torch.equal(cache.held[0], key[[2, 0, 0]]) and torch.equal(cache.held[1], -key[[2, 0, 0]])
+    assert torch.equal(cache.contents[0], key[[2, 0, 0]]) and torch.equal(cache.contents[1], -key[[2, 0, 0]])
     cache.append(torch.ones(3, 1, 1, 4), torch.arange(12.0).view(3, 1, 1, 4))
-    assert cache.held[1][1, 0, 2].tolist() == [4, 5, 6, 7] and cache.held[1][2, 0, 2].tolist() == [8, 9, 10, 11]
+    assert cache.contents[1][1, 0, 2].tolist() == [4, 5, 6, 7] and cache.contents[1][2, 0, 2].tolist() == [8, 9, 10, 11]
 
 
 def test_wrong_shapes_are_named():
@@ -84,8 +84,8 @@ def test_wrong_shapes_are_named():
         cache.append(torch.zeros(1, 3, 1, 5), torch.zeros(1, 3, 1, 5))
     with pytest.raises(ValueError, match="`value` has shape"):
         cache.append(torch.zeros(2, 3, 1, 5), torch.zeros(2, 3, 2, 5))
-    with pytest.raises(ValueError, match="`room` is 0"):
-        KeyValueCache(room=0)
+    with pytest.raises(ValueError, match="`capacity` is 0"):
+        KeyValueCache(capacity=0)
 
 
 # ---------------------------------------------------------------- a block
@@ -114,9 +114,9 @@ def test_a_block_reads_a_memory_once():
 @pytest.mark.parametrize("prompt", [1, 5])
 def test_a_language_model_scores_alike_with_and_without(positions, prompt):
     model, tokens = language_model(positions), torch.randint(11, (3, 20))
-    writer = model.writer()
+    writer = model.next_token_scorer()
     for time in range(prompt, 21):
-        close(writer(tokens[:, :time]), model.next_scores(tokens[:, :time]))
+        close(writer(tokens[:, :time]), model.next_token_logits(tokens[:, :time]))
 
 
 @pytest.mark.parametrize("positions", POSITIONS)
@@ -125,21 +125,21 @@ def test_texts_of_unequal_length_do_not_disturb_each_other(positions):
     texts = [torch.randint(11, (1, length)) for length in (9, 4, 1)]
     starts = torch.tensor([0, 5, 8])
     rows = [torch.cat([torch.randint(11, (1, 9 - text.shape[1])), text], dim=1) for text in texts]
-    writer, tokens = model.writer(starts), torch.cat(rows)
+    writer, tokens = model.next_token_scorer(starts), torch.cat(rows)
     for _ in range(6):
-        scores = writer(tokens)
-        close(scores, model.next_scores(tokens, starts))
+        logits = writer(tokens)
+        close(logits, model.next_token_logits(tokens, starts))
         for row, text in enumerate(texts):
-            close(scores[row : row + 1], model.next_scores(text))
-        new = scores.argmax(dim=-1, keepdim=True)
+            close(logits[row : row + 1], model.next_token_logits(text))
+        new = logits.argmax(dim=-1, keepdim=True)
         tokens = torch.cat([tokens, new], dim=1)
         texts = [torch.cat([text, new[row : row + 1]], dim=1) for row, text in enumerate(texts)]
 
 
 def test_a_text_may_outgrow_the_longest_that_is_read():
-    model, tokens = language_model(longest=8), torch.randint(11, (2, 20))
+    model, tokens = language_model(max_length=8), torch.randint(11, (2, 20))
     starts = torch.tensor([0, 3])
-    writer, padded = model.writer(), model.writer(starts)
+    writer, padded = model.next_token_scorer(), model.next_token_scorer(starts)
     for time in range(4, 21):
         close(writer(tokens[:, :time]), model(tokens[:, max(0, time - 8) : time])[:, -1])
         close(padded(tokens[:, :time])[1:], model(tokens[1:, max(3, time - 8) : time])[:, -1])
@@ -150,7 +150,7 @@ def test_an_encoder_decoder_scores_alike_with_and_without(sources):
     model, words = encoder_decoder(), torch.randint(1, 11, (4, 9))
     source = torch.randint(1, 11, (sources, 6))
     source[-1, 4:] = 0
-    cached, anew = model.writer(source), model.writer(source, cached=False)
+    cached, anew = model.next_token_scorer(source), model.next_token_scorer(source, cached=False)
     for time in range(1, 10):
         close(cached(words[:, :time]), anew(words[:, :time]))
         close(anew(words[:, :time]), model(source.expand(4, -1), words[:, :time])[:, -1])
@@ -159,7 +159,7 @@ def test_an_encoder_decoder_scores_alike_with_and_without(sources):
 def test_rows_may_change_places_as_in_a_beam():
     model, source = encoder_decoder(), torch.randint(1, 11, (3, 6))
     source[1, 3:] = 0
-    cached = model.writer(source)
+    cached = model.next_token_scorer(source)
     words = torch.randint(1, 11, (3, 3))
     cached(words)
     order = torch.tensor([2, 0, 0, 1])
@@ -170,31 +170,32 @@ def test_rows_may_change_places_as_in_a_beam():
 def test_rows_that_change_places_keep_their_beginning():
     model, starts = language_model("learned"), torch.tensor([0, 3])
     tokens = torch.randint(11, (2, 6))
-    writer = model.writer(starts)
+    writer = model.next_token_scorer(starts)
     writer(tokens)
     order = torch.tensor([1, 1, 0])
     tokens = torch.cat([tokens[order], torch.tensor([[1], [2], [3]])], dim=1)
-    close(writer(tokens), model.next_scores(tokens, starts[order]))
+    close(writer(tokens), model.next_token_logits(tokens, starts[order]))
 
 
 def test_nothing_is_kept_for_gradients():
     model, source = encoder_decoder(), torch.randint(1, 11, (1, 6))
-    assert not model.writer(source)(torch.ones(1, 2, dtype=torch.long)).requires_grad
-    assert not language_model().writer()(torch.ones(1, 2, dtype=torch.long)).requires_grad
+    assert not model.next_token_scorer(source)(torch.ones(1, 2, dtype=torch.long)).requires_grad
+    assert not language_model().next_token_scorer()(torch.ones(1, 2, dtype=torch.long)).requires_grad
 
 
 def test_the_same_sequences_are_written_and_found():
     model, source = encoder_decoder(), torch.randint(1, 11, (3, 6))
     prompt = torch.ones(3, 1, dtype=torch.long)
-    one = greedy_decode(model.writer(source), prompt, END, 12)
-    assert torch.equal(one, greedy_decode(model.writer(source, cached=False), prompt, END, 12))
+    one = greedy_decode(model.next_token_scorer(source), prompt, END, 12)
+    assert torch.equal(one, greedy_decode(model.next_token_scorer(source, cached=False), prompt, END, 12))
     for width in (1, 3):
-        found = beam_search(model.writer(source[:1]), prompt[:1], END, width, 8)
-        anew = beam_search(model.writer(source[:1], cached=False), prompt[:1], END, width, 8)
+        found = beam_search(model.next_token_scorer(source[:1]), prompt[:1], END, width, 8)
+        anew = beam_search(model.next_token_scorer(source[:1], cached=False), prompt[:1], END, width, 8)
         assert [each.tokens for each in found] == [each.tokens for each in anew]
     model, prompt = language_model(), torch.randint(11, (2, 5))
     texts = [
-        generate(scores, prompt, 30, torch.Generator().manual_seed(3)) for scores in (model.writer(), model.next_scores)
+        generate(logits, prompt, 30, torch.Generator().manual_seed(3))
+        for logits in (model.next_token_scorer(), model.next_token_logits)
     ]
     assert torch.equal(*texts)
 
@@ -202,21 +203,21 @@ def test_the_same_sequences_are_written_and_found():
 def test_only_what_is_new_is_read():
     model, seen = language_model(), []
     model.embed.register_forward_hook(lambda module, inputs, output: seen.append(tuple(inputs[0].shape)))
-    generate(model.writer(), torch.randint(11, (2, 5)), 4, torch.Generator().manual_seed(0))
+    generate(model.next_token_scorer(), torch.randint(11, (2, 5)), 4, torch.Generator().manual_seed(0))
     assert seen == [(2, 5), (2, 1), (2, 1), (2, 1)]
 
 
 def test_another_text_is_read_from_its_beginning():
     model = language_model()
-    writer = model.writer()
+    writer = model.next_token_scorer()
     for rows in ([[1, 2, 3]], [[1, 2, 3]], [[1, 2, 4, 5]], [[1, 2]], [[3, 2, 1], [4, 5, 6]]):
         tokens = torch.tensor(rows)
-        close(writer(tokens), model.next_scores(tokens))
+        close(writer(tokens), model.next_token_logits(tokens))
 
 
 def test_a_cached_function_takes_tokens_only():
     with pytest.raises(ValueError, match=r"`tokens` has shape \(3,\), expected \(batch, time\)"):
-        CachedScores(lambda *_: None, layers=1)(torch.zeros(3))
+        CachedDecoder(lambda *_: None, layers=1)(torch.zeros(3))
 
 
 def test_without_a_causal_mask_a_cache_would_lie():

@@ -11,19 +11,19 @@ from course_lib import capstone
 from course_lib.attention import scaled_dot_product_attention
 from course_lib.capstone.pictures import save_report_card
 from course_lib.data import scenes
-from course_lib.models.picture_writer import CrossAttention, Parts, PictureWriter, loss_at_every_step
+from course_lib.models.caption_transformer import CaptionTransformer, CrossAttention, Parts, loss_at_every_step
 
 EXACT = "exact captions, fresh scenes"
 
 
 @pytest.fixture(scope="module")
 def card():
-    return capstone.report_card(capstone.load_picture_writer(), seed=5)
+    return capstone.report_card(capstone.load_caption_transformer(), seed=5)
 
 
 def card_of(**parts):
     """The report card of the trained weights with other parts, on few scenes."""
-    return capstone.report_card(capstone.load_picture_writer(Parts(**parts)), seed=5, number=50)
+    return capstone.report_card(capstone.load_caption_transformer(Parts(**parts)), seed=5, number=50)
 
 
 def failing(card):
@@ -46,7 +46,7 @@ def test_the_reference_weights_are_small_and_say_how_they_were_made():
 
 
 def test_captions_of_other_pictures_are_not_exact():
-    model, test = capstone.load_picture_writer(), capstone.fresh_scenes(200, seed=5)
+    model, test = capstone.load_caption_transformer(), capstone.fresh_scenes(200, seed=5)
     assert capstone.exact_rate(capstone.write_captions(model, test.images), test) >= 0.95
     assert capstone.exact_rate(capstone.write_captions(model, test.images.roll(1, dims=0)), test) <= 0.1
 
@@ -56,7 +56,7 @@ def test_a_leaking_mask_is_seen():
         return scaled_dot_product_attention(query, key, value)
 
     failed = failing(card_of(scaled_dot_product_attention=unmasked))
-    assert "a later word moves a score by" in failed and "writing word by word moves a score by" in failed
+    assert "a later word moves a logit by" in failed and "writing word by word moves a logit by" in failed
 
 
 def test_a_writer_that_does_not_look_fails():
@@ -75,19 +75,19 @@ def test_padding_that_is_read_is_seen():
         def forward(self, vectors, memory, present):
             return super().forward(vectors, memory, torch.ones_like(present))
 
-    assert failing(card_of(CrossAttention=Careless)) == ["padding of the picture moves a score by"]
+    assert failing(card_of(CrossAttention=Careless)) == ["padding of the picture moves a logit by"]
 
 
 def test_padding_that_is_paid_for_is_seen():
-    def paid(scores, targets, counts):
-        return loss_at_every_step(scores, targets, torch.ones_like(counts))
+    def paid(logits, targets, counts):
+        return loss_at_every_step(logits, targets, torch.ones_like(counts))
 
     assert failing(card_of(loss_at_every_step=paid)) == ["padding of the words moves the loss by"]
 
 
 def test_a_beam_that_is_wrong_is_seen():
-    def stops_at_once(next_log_probabilities, prompt, end, width, longest):
-        return torch.full((longest,), end), torch.tensor(0.0)
+    def stops_at_once(next_log_probabilities, prompt, end, width, max_length):
+        return torch.full((max_length,), end), torch.tensor(0.0)
 
     assert failing(card_of(beam_search=stops_at_once)) == ["exact captions, beam of 3, 40 scenes"]
 
@@ -103,8 +103,8 @@ def test_training_shows_seen_combinations_only_and_repeats_itself(monkeypatch):
     trained = []
     for _ in range(2):
         torch.manual_seed(0)
-        model = PictureWriter(len(scenes.VOCABULARY), d_model=16, heads=2, d_hidden=16)
-        trained.append(capstone.train_picture_writer(model, steps=3, seed=2, number=70))
+        model = CaptionTransformer(len(scenes.VOCABULARY), d_model=16, heads=2, d_hidden=16)
+        trained.append(capstone.train_caption_transformer(model, steps=3, seed=2, number=70))
         assert not model.training
     assert trained[0] == trained[1] and len(trained[0]) == 3
     assert {combinations for _, combinations in drawn} == {scenes.SEEN}
@@ -114,18 +114,22 @@ def test_training_shows_seen_combinations_only_and_repeats_itself(monkeypatch):
 
 
 def test_training_reads_the_parts():
-    def nothing(scores, targets, counts):
-        return 0 * scores.sum(), scores.sum(dim=-1)
+    def nothing(logits, targets, counts):
+        return 0 * logits.sum(), logits.sum(dim=-1)
 
-    model = PictureWriter(len(scenes.VOCABULARY), Parts(loss_at_every_step=nothing), d_model=16, heads=2, d_hidden=16)
-    assert capstone.train_picture_writer(model, steps=2, number=70) == [0, 0]
+    model = CaptionTransformer(
+        len(scenes.VOCABULARY), Parts(loss_at_every_step=nothing), d_model=16, heads=2, d_hidden=16
+    )
+    assert capstone.train_caption_transformer(model, steps=2, number=70) == [0, 0]
 
 
 def test_weights_come_back_into_a_model_of_other_parts(tmp_path):
-    model = PictureWriter(len(scenes.VOCABULARY), d_model=16, heads=2, layers=1, d_hidden=24)
+    model = CaptionTransformer(len(scenes.VOCABULARY), d_model=16, heads=2, layers=1, d_hidden=24)
     model(torch.rand(4, 3, 32, 32), torch.zeros(4, 2, dtype=torch.long))  # moves what batch normalisation keeps
-    capstone.save_picture_writer(model.eval(), tmp_path / "new" / "mine", command="by hand")
-    again = capstone.load_picture_writer(replace(Parts(), merge_heads=Parts().merge_heads), tmp_path / "new" / "mine")
+    capstone.save_caption_transformer(model.eval(), tmp_path / "new" / "mine", command="by hand")
+    again = capstone.load_caption_transformer(
+        replace(Parts(), merge_heads=Parts().merge_heads), tmp_path / "new" / "mine"
+    )
     images, words = torch.rand(2, 3, 32, 32), torch.zeros(2, 6, dtype=torch.long)
     with torch.no_grad():
         torch.testing.assert_close(again(images, words)[0], model(images, words)[0], rtol=0, atol=0.01)
@@ -133,17 +137,20 @@ def test_weights_come_back_into_a_model_of_other_parts(tmp_path):
 
 
 def test_multiplications_are_those_of_the_formula():
-    counts = capstone.operations(capstone.load_picture_writer(), torch.zeros(3, 32, 32))
+    counts = capstone.operations(capstone.load_caption_transformer(), torch.zeros(3, 32, 32))
     picture = 16 * 16 * 24 * 27 + 8 * 8 * 48 * 216 + 64 * 48 * 64 + 64 * 2 * 64
     keys = 2 * 64 * (64 * 64 + 64 * 64)
     words = sum(
         2 * (4 * t * 64 * 64 + 2 * t * t * 64 + t * 64 * 64 + 2 * t * 64 * 64 + 2 * t * 64 * 128) + t * 64 * 12
         for t in range(1, 7)
     )
+    words_once = sum(
+        2 * (4 * 64 * 64 + 2 * t * 64 + 64 * 64 + 2 * 64 * 64 + 2 * 64 * 128) + 64 * 12 for t in range(1, 7)
+    )
     assert counts == {
         "anew": 6 * (picture + keys) + words,
         "picture once": picture + 6 * keys + words,
-        "keys once": picture + keys + words,
+        "keys once": picture + keys + words_once,
     }
 
 

@@ -18,10 +18,10 @@ def sample():
 
 
 def test_writing_equals_teacher_forcing_on_its_own_words(captioner, sample):
-    written, weights = captioner.write(sample.images, scenes.START, length=6)
+    written, weights = captioner.greedy_decode(sample.images, scenes.START, length=6)
     fed_back = torch.cat([torch.full((6, 1), scenes.START), written[:, :-1]], dim=1)
-    scores, forced_weights = captioner(sample.images, fed_back)
-    assert torch.equal(scores.argmax(dim=-1), written)
+    logits, forced_weights = captioner(sample.images, fed_back)
+    assert torch.equal(logits.argmax(dim=-1), written)
     torch.testing.assert_close(forced_weights, weights)
 
 

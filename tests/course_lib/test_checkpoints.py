@@ -1,10 +1,11 @@
 import json
 import os
+from pathlib import Path
 
 import pytest
 import torch
 
-from course_lib import checkpoints
+from course_lib import files
 from course_lib.checkpoints import read_checkpoint, write_checkpoint
 
 
@@ -29,7 +30,7 @@ def test_tensors_that_are_views_are_written_whole(tmp_path):
 def test_a_write_that_is_cut_off_leaves_the_old_checkpoint(tmp_path, monkeypatch, moves):
     """Whether it ends before the tensors have their name, or before the facts have theirs."""
     write_checkpoint(tmp_path, {"weight": torch.zeros(2)}, {"step": 1})
-    settle, made = checkpoints._settle, []
+    settle, made = files._settle, []
 
     def cut_off(part, path):
         if len(made) == moves:
@@ -38,7 +39,7 @@ def test_a_write_that_is_cut_off_leaves_the_old_checkpoint(tmp_path, monkeypatch
         settle(part, path)
 
     with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
-        patched.setattr(checkpoints, "_settle", cut_off)
+        patched.setattr(files, "_settle", cut_off)
         write_checkpoint(tmp_path, {"weight": torch.ones(2)}, {"step": 2})
     tensors, facts = read_checkpoint(tmp_path)
     assert facts == {"step": 1} and torch.equal(tensors["weight"], torch.zeros(2))
@@ -49,8 +50,8 @@ def test_a_write_that_is_cut_off_leaves_the_old_checkpoint(tmp_path, monkeypatch
 def test_the_bytes_are_on_the_disk_before_the_name_is(tmp_path, monkeypatch):
     order = []
     monkeypatch.setattr(os, "fsync", lambda number: order.append("on disk"))
-    replace = checkpoints.Path.replace
-    monkeypatch.setattr(checkpoints.Path, "replace", lambda self, to: (order.append("named"), replace(self, to)))
+    replace = Path.replace
+    monkeypatch.setattr(Path, "replace", lambda self, to: (order.append("named"), replace(self, to)))
     write_checkpoint(tmp_path, {"weight": torch.zeros(2)}, {"step": 1})
     assert order == ["on disk", "named"] * 2
 

@@ -6,7 +6,7 @@ from course_lib.models.classifier import SequenceClassifier
 
 def classifier(**arguments):
     torch.manual_seed(0)
-    return SequenceClassifier(vocabulary=11, classes=3, d_model=8, heads=2, **arguments).double().eval()
+    return SequenceClassifier(vocab_size=11, classes=3, d_model=8, heads=2, **arguments).double().eval()
 
 
 WORDS = torch.tensor([[3, 4, 5, 6, 0, 0], [7, 8, 9, 10, 3, 4]])
@@ -41,15 +41,15 @@ def test_the_pools_differ_and_the_first_reads_all_through_attention():
 
 def test_a_pool_that_does_not_exist_is_refused():
     with pytest.raises(ValueError, match="`pool` is .sum., expected one of .mean., .max., .first."):
-        SequenceClassifier(vocabulary=11, classes=2, pool="sum")
+        SequenceClassifier(vocab_size=11, classes=2, pool="sum")
 
 
 def test_vectors_before_pooling():
     model = classifier()
-    assert model.read(WORDS).shape == (2, 6, 8)
-    torch.testing.assert_close(model(WORDS)[1], model.to_scores(model.read(WORDS)[1].mean(dim=0)))
+    assert model.encode(WORDS).shape == (2, 6, 8)
+    torch.testing.assert_close(model(WORDS)[1], model.to_logits(model.encode(WORDS)[1].mean(dim=0)))
 
 
 def test_dropout_reaches_every_road():
     model = classifier(dropout=1.0).train()
-    assert (model.read(WORDS) == 0).all() and torch.equal(model(WORDS)[0], model.to_scores.bias)
+    assert (model.encode(WORDS) == 0).all() and torch.equal(model(WORDS)[0], model.to_logits.bias)

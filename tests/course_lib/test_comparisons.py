@@ -4,7 +4,7 @@ import torch
 from course_lib.data import comparisons
 from course_lib.data.comparisons import (
     LARGEST,
-    LONGEST,
+    MAX_LENGTH,
     NUMBERS,
     PADDING,
     VOCABULARY,
@@ -60,7 +60,7 @@ def test_the_same_seed_draws_the_same():
 
 
 def test_the_longest_statement_fits_and_the_vocabulary_is_used():
-    assert max(len(words) for words in NUMBERS.values()) * 2 + 3 == LONGEST
+    assert max(len(words) for words in NUMBERS.values()) * 2 + 3 == MAX_LENGTH
     assert len(NUMBERS) == LARGEST and len(set(VOCABULARY)) == len(VOCABULARY)
     many = draw_comparisons(5000, torch.Generator().manual_seed(4))
     assert set(many.words.unique().tolist()) == set(range(len(VOCABULARY)))

@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from course_lib.convolution import ConvFeatures, grid_coordinates
-from course_lib.properties import receptive_field
+from course_lib.diagnostics import receptive_field
 
 
 def test_locations_run_row_by_row_and_see_seven_pixels():

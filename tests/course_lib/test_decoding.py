@@ -11,38 +11,38 @@ from course_lib.decoding import beam_search, generate, greedy_decode, sampling_p
 END = 0
 
 
-def chain(seed, vocabulary=4):
+def chain(seed, vocab_size=4):
     """A language of which the next token depends on the last two."""
-    table = torch.randn(vocabulary, vocabulary, vocabulary, generator=torch.Generator().manual_seed(seed)).double() * 2
+    table = torch.randn(vocab_size, vocab_size, vocab_size, generator=torch.Generator().manual_seed(seed)).double() * 2
 
-    def next_scores(tokens):
+    def next_token_logits(tokens):
         before = tokens[:, -2] if tokens.shape[1] > 1 else torch.zeros_like(tokens[:, -1])
         return table[before, tokens[:, -1]]
 
-    return next_scores
+    return next_token_logits
 
 
-def log_probability(next_scores, prompt, tokens):
+def log_probability(next_token_logits, prompt, tokens):
     total = 0.0
     for place, token in enumerate(tokens):
         so_far = torch.cat([prompt, torch.tensor([tokens[:place]], dtype=torch.long)], dim=1)
-        total += next_scores(so_far).log_softmax(dim=-1)[0, token].item()
+        total += next_token_logits(so_far).log_softmax(dim=-1)[0, token].item()
     return total
 
 
-def all_sequences(longest, vocabulary=4):
+def all_sequences(max_length, vocab_size=4):
     """Every sequence that ends with its only END, or has the full length without one."""
-    others = [token for token in range(vocabulary) if token != END]
-    for length in range(longest):
+    others = [token for token in range(vocab_size) if token != END]
+    for length in range(max_length):
         yield from ((*tokens, END) for tokens in itertools.product(others, repeat=length))
-    yield from itertools.product(others, repeat=longest)
+    yield from itertools.product(others, repeat=max_length)
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_a_beam_that_drops_nothing_finds_what_brute_force_finds(seed):
-    next_scores, prompt = chain(seed), torch.tensor([[1, 2]])
-    found = beam_search(next_scores, prompt, END, width=4**4, longest=4)
-    due = {tokens: log_probability(next_scores, prompt, tokens) for tokens in all_sequences(4)}
+    next_token_logits, prompt = chain(seed), torch.tensor([[1, 2]])
+    found = beam_search(next_token_logits, prompt, END, width=4**4, max_length=4)
+    due = {tokens: log_probability(next_token_logits, prompt, tokens) for tokens in all_sequences(4)}
     assert {each.tokens: each.log_probability for each in found} == pytest.approx(due, abs=1e-9)
     # Where the same steps come in another order, rounding decides which is first.
     assert [each.log_probability for each in found] == pytest.approx(sorted(due.values(), reverse=True), abs=1e-9)
@@ -50,22 +50,22 @@ def test_a_beam_that_drops_nothing_finds_what_brute_force_finds(seed):
 
 @pytest.mark.parametrize("seed", range(5))
 def test_a_beam_of_1_is_greedy(seed):
-    next_scores, prompt = chain(seed), torch.tensor([[1, 2]])
-    [candidate] = beam_search(next_scores, prompt, END, width=1, longest=6)
-    written = greedy_decode(next_scores, prompt, END, longest=6)[0, 2:].tolist()
+    next_token_logits, prompt = chain(seed), torch.tensor([[1, 2]])
+    [candidate] = beam_search(next_token_logits, prompt, END, width=1, max_length=6)
+    written = greedy_decode(next_token_logits, prompt, END, max_length=6)[0, 2:].tolist()
     assert list(candidate.tokens) == written
-    assert candidate.log_probability == pytest.approx(log_probability(next_scores, prompt, candidate.tokens))
+    assert candidate.log_probability == pytest.approx(log_probability(next_token_logits, prompt, candidate.tokens))
 
 
 def test_greedy_can_miss_what_a_beam_of_2_finds():
     """After the likelier first token come two even ones; after the other, one that is certain."""
     table = {(1,): [0.0, 0.0, 0.6, 0.4], (1, 2): [0.5, 0.5, 0.0, 0.0], (1, 3): [1.0, 0.0, 0.0, 0.0]}
 
-    def next_scores(tokens):
+    def next_token_logits(tokens):
         return torch.tensor([table[tuple(row)] for row in tokens.tolist()]).log()
 
-    [greedy] = beam_search(next_scores, torch.tensor([[1]]), END, width=1, longest=2)
-    best = beam_search(next_scores, torch.tensor([[1]]), END, width=2, longest=2)[0]
+    [greedy] = beam_search(next_token_logits, torch.tensor([[1]]), END, width=1, max_length=2)
+    best = beam_search(next_token_logits, torch.tensor([[1]]), END, width=2, max_length=2)[0]
     assert greedy.tokens[0] == 2 and greedy.log_probability == pytest.approx(math.log(0.3))
     assert best.tokens == (3, END) and best.log_probability == pytest.approx(math.log(0.4))
 
@@ -77,39 +77,39 @@ def test_a_beam_asks_no_more_when_all_have_finished():
         lengths.append(tokens.shape[1])
         return torch.tensor([[0.0, -torch.inf, -torch.inf]]).expand(len(tokens), -1)
 
-    found = beam_search(ends_at_once, torch.tensor([[1]]), END, width=1, longest=9)
+    found = beam_search(ends_at_once, torch.tensor([[1]]), END, width=1, max_length=9)
     assert lengths == [1] and found[0].tokens == (END,)
 
 
 def test_wrong_beams_are_refused():
     with pytest.raises(ValueError, match="`width` is 0"):
-        beam_search(chain(0), torch.tensor([[1]]), END, width=0, longest=3)
+        beam_search(chain(0), torch.tensor([[1]]), END, width=0, max_length=3)
     with pytest.raises(ValueError, match="`prompt` has shape"):
-        beam_search(chain(0), torch.tensor([[1], [2]]), END, width=2, longest=3)
+        beam_search(chain(0), torch.tensor([[1], [2]]), END, width=2, max_length=3)
 
 
 def test_rows_that_have_finished_wait_for_the_others():
     def counts_down(tokens):
         return torch.nn.functional.one_hot((tokens[:, -1] - 1).clamp(min=0), 9).float()
 
-    written = greedy_decode(counts_down, torch.tensor([[2], [5]]), END, longest=10)
+    written = greedy_decode(counts_down, torch.tensor([[2], [5]]), END, max_length=10)
     assert written.tolist() == [[2, 1, 0, 0, 0, 0], [5, 4, 3, 2, 1, 0]]
-    assert greedy_decode(counts_down, torch.tensor([[8]]), END, longest=3).tolist() == [[8, 7, 6, 5]]
+    assert greedy_decode(counts_down, torch.tensor([[8]]), END, max_length=3).tolist() == [[8, 7, 6, 5]]
 
 
 @given(
-    vocabulary=st.integers(1, 8),
+    vocab_size=st.integers(1, 8),
     temperature=st.floats(0.1, 5),
     top_k=st.none() | st.integers(1, 9),
     top_p=st.none() | st.floats(0.01, 1),
     seed=st.integers(0, 2**16),
 )
-def test_what_is_kept_is_the_least_that_suffices(vocabulary, temperature, top_k, top_p, seed):
-    scores = torch.randn(3, vocabulary, generator=torch.Generator().manual_seed(seed)).double()
-    kept = sampling_probabilities(scores, temperature, top_k, top_p)
+def test_what_is_kept_is_the_least_that_suffices(vocab_size, temperature, top_k, top_p, seed):
+    logits = torch.randn(3, vocab_size, generator=torch.Generator().manual_seed(seed)).double()
+    kept = sampling_probabilities(logits, temperature, top_k, top_p)
     torch.testing.assert_close(kept.sum(dim=-1), torch.ones(3).double())
-    for row, due in zip(kept, (scores / temperature).softmax(dim=-1), strict=True):
-        order = sorted(range(vocabulary), key=lambda token: -due[token].item())
+    for row, due in zip(kept, (logits / temperature).softmax(dim=-1), strict=True):
+        order = sorted(range(vocab_size), key=lambda token: -due[token].item())
         if top_k is not None:
             order = order[:top_k]
         shares = [due[token].item() / sum(due[token].item() for token in order) for token in order]
@@ -121,15 +121,15 @@ def test_what_is_kept_is_the_least_that_suffices(vocabulary, temperature, top_k,
 
 
 def test_temperature_0_is_greedy_and_a_high_one_is_even():
-    scores = torch.tensor([[1.0, 3.0, 2.0]])
-    assert sampling_probabilities(scores, temperature=0).tolist() == [[0, 1, 0]]
-    torch.testing.assert_close(sampling_probabilities(scores, temperature=1e6), torch.full((1, 3), 1 / 3))
+    logits = torch.tensor([[1.0, 3.0, 2.0]])
+    assert sampling_probabilities(logits, temperature=0).tolist() == [[0, 1, 0]]
+    torch.testing.assert_close(sampling_probabilities(logits, temperature=1e6), torch.full((1, 3), 1 / 3))
 
 
 def test_of_equal_ones_the_first_are_kept_and_no_more():
-    scores = torch.zeros(4)
-    assert sampling_probabilities(scores, top_k=2).tolist() == [0.5, 0.5, 0, 0]
-    assert sampling_probabilities(scores, top_p=0.5).tolist() == [0.5, 0.5, 0, 0]
+    logits = torch.zeros(4)
+    assert sampling_probabilities(logits, top_k=2).tolist() == [0.5, 0.5, 0, 0]
+    assert sampling_probabilities(logits, top_p=0.5).tolist() == [0.5, 0.5, 0, 0]
 
 
 @pytest.mark.parametrize(
@@ -141,15 +141,15 @@ def test_settings_outside_their_range_are_refused(arguments):
 
 
 def test_tokens_come_as_often_as_their_probabilities_say():
-    scores = torch.tensor([0.5, 0.3, 0.15, 0.05]).log()
+    logits = torch.tensor([0.5, 0.3, 0.15, 0.05]).log()
     drawn = generate(
-        lambda tokens: scores.expand(len(tokens), -1),
+        lambda tokens: logits.expand(len(tokens), -1),
         torch.zeros(200, 1, dtype=torch.long),
-        longest=100,
+        max_length=100,
         generator=torch.Generator().manual_seed(0),
     )[:, 1:]
     counts = torch.bincount(drawn.flatten(), minlength=4).double()
-    expected = 20_000 * scores.double().exp()
+    expected = 20_000 * logits.double().exp()
     # Above 16.3, chi-square with three degrees of freedom comes once in a thousand seeds; this seed is not one of them.
     assert ((counts - expected) ** 2 / expected).sum() < 16.3
 

@@ -244,7 +244,7 @@ def test_a_damaged_archive_raises_nothing_but_one_sentence(server, cache, name):
             assert "\n" not in str(error) and not (cache / "set" / name).exists()
         else:
             assert len(kept(folder)) <= len(FILES)
-    assert refused and not list((cache / "set").glob(".unpacking-*"))
+    assert refused and not list((cache / "set").glob(".*.part"))
 
 
 @pytest.mark.parametrize(("largest", "most", "fits"), [(20_004, 2, True), (20_003, 2, False), (20_004, 1, False)])
@@ -289,4 +289,4 @@ def test_two_at_once(server, cache, monkeypatch):
 
     monkeypatch.setattr(downloads, "_unpack", after_another)
     assert kept(unpacked(server, "it.zip", ARCHIVES["it.zip"])) == set(FILES)
-    assert not list((cache / "set").glob(".unpacking-*"))
+    assert not list((cache / "set").glob(".*.part"))

@@ -6,7 +6,7 @@ from course_lib.positions import sinusoidal_positions
 
 
 def test_a_vector_is_its_row_at_the_size_of_a_position_and_its_position():
-    embed = TokenEmbedding(vocabulary=7, d_model=16).double()
+    embed = TokenEmbedding(vocab_size=7, d_model=16).double()
     tokens = torch.tensor([[3, 0, 6], [1, 1, 2]])
     rows = embed.table.detach()[tokens] * 4  # the root of 16
     torch.testing.assert_close(embed(tokens).detach(), rows + sinusoidal_positions(3, 16, torch.float64))
@@ -15,13 +15,13 @@ def test_a_vector_is_its_row_at_the_size_of_a_position_and_its_position():
 
 
 def test_the_output_is_the_same_table():
-    embed, vectors = TokenEmbedding(vocabulary=7, d_model=4), torch.randn(2, 5, 4)
-    torch.testing.assert_close(embed.score(vectors), nn.functional.linear(vectors, embed.table))
+    embed, vectors = TokenEmbedding(vocab_size=7, d_model=4), torch.randn(2, 5, 4)
+    torch.testing.assert_close(embed.to_logits(vectors), nn.functional.linear(vectors, embed.table))
     assert [tuple(each.shape) for each in embed.parameters()] == [(7, 4)]
 
 
 def test_it_begins_with_rows_of_length_1_and_entries_of_the_size_of_a_sine():
     torch.manual_seed(0)
-    embed = TokenEmbedding(vocabulary=2000, d_model=64, positions=False)
+    embed = TokenEmbedding(vocab_size=2000, d_model=64, positions=False)
     assert 0.98 < embed.table.square().sum(dim=1).mean() < 1.02
     assert 0.98 < embed(torch.arange(2000).unsqueeze(0)).square().mean() < 1.02

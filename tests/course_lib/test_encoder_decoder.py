@@ -7,7 +7,7 @@ from course_lib.models.encoder_decoder import EncoderDecoder
 @pytest.fixture
 def model():
     torch.manual_seed(0)
-    return EncoderDecoder(vocabulary=11, d_model=8, heads=2, layers=2, d_hidden=16).double().eval()
+    return EncoderDecoder(vocab_size=11, d_model=8, heads=2, layers=2, d_hidden=16).double().eval()
 
 
 def tokens(*shape, seed=0):
@@ -41,14 +41,16 @@ def test_padding_of_the_source_has_no_influence(model):
 
 def test_step_by_step_gives_the_scores_of_all_steps_at_once(model):
     source, words = tokens(3, 4), tokens(3, 5, seed=1)
-    at_once, next_scores = model(source, words), model.writer(source)
+    at_once, next_token_logits = model(source, words), model.next_token_scorer(source)
     for step in range(5):
-        torch.testing.assert_close(next_scores(words[:, : step + 1]), at_once[:, step], rtol=0, atol=1e-12)
+        torch.testing.assert_close(next_token_logits(words[:, : step + 1]), at_once[:, step], rtol=0, atol=1e-12)
 
 
 def test_one_source_serves_many_rows_of_words(model):
     source, words = tokens(1, 4), tokens(3, 2, seed=1)
-    torch.testing.assert_close(model.writer(source)(words), model.writer(source.expand(3, -1))(words))
+    torch.testing.assert_close(
+        model.next_token_scorer(source)(words), model.next_token_scorer(source.expand(3, -1))(words)
+    )
 
 
 def test_one_table_serves_both_sides_and_the_output(model):
@@ -57,7 +59,7 @@ def test_one_table_serves_both_sides_and_the_output(model):
 
 
 def test_dropout_works_in_training_only():
-    model = EncoderDecoder(vocabulary=11, dropout=0.5)
+    model = EncoderDecoder(vocab_size=11, dropout=0.5)
     source, words = tokens(1, 4), tokens(1, 3)
     assert not torch.equal(model(source, words), model(source, words))
     model.eval()
@@ -65,6 +67,6 @@ def test_dropout_works_in_training_only():
 
 
 def test_dropout_reaches_every_road():
-    """When everything is dropped, neither a word nor the source comes through to the scores."""
-    model = EncoderDecoder(vocabulary=11, dropout=1.0)
+    """When everything is dropped, neither a word nor the source comes through to the logits."""
+    model = EncoderDecoder(vocab_size=11, dropout=1.0)
     assert (model.encode(tokens(2, 4)) == 0).all() and (model(tokens(2, 4), tokens(2, 3)) == 0).all()

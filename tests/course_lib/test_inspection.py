@@ -90,12 +90,12 @@ def test_scores_of_heads_are_those_of_loops():
 @pytest.mark.parametrize("model", [AttentionOnly(7, 9, layers=3), LanguageModel(7, 9, layers=3)])
 def test_the_lens_ends_with_the_model_itself_and_begins_with_the_embedding(model):
     tokens = torch.randint(7, (2, 5))
-    scores = logit_lens(model, tokens)
-    assert scores.shape == (4, 2, 5, 7) and torch.equal(scores[-1], model(tokens)) and not scores.requires_grad
+    logits = logit_lens(model, tokens)
+    assert logits.shape == (4, 2, 5, 7) and torch.equal(logits[-1], model(tokens)) and not logits.requires_grad
     embedded = model.embed(tokens) + (model.positions[:5] if isinstance(model, AttentionOnly) else 0)
-    torch.testing.assert_close(scores[0], model.score(embedded))
+    torch.testing.assert_close(logits[0], model.to_logits(embedded))
     parts = model.attentions if isinstance(model, AttentionOnly) else model.blocks
     del parts[2]  # a model of two layers, whose output layer reads what stood behind the second
     if isinstance(model, AttentionOnly):
         del model.norms[2]
-    torch.testing.assert_close(scores[2], model(tokens))
+    torch.testing.assert_close(logits[2], model(tokens))

@@ -10,7 +10,7 @@ from course_lib.models.language_model import LanguageModel
 
 def model(**arguments):
     torch.manual_seed(0)
-    return LanguageModel(vocabulary=13, longest=8, d_model=16, heads=2, **arguments).double().eval()
+    return LanguageModel(vocab_size=13, max_length=8, d_model=16, heads=2, **arguments).double().eval()
 
 
 def test_no_place_sees_what_comes_after_it():
@@ -33,7 +33,7 @@ def test_an_attention_that_ignores_its_mask_leaks():
 
 def test_it_begins_with_nearly_even_probabilities():
     torch.manual_seed(0)
-    untrained = LanguageModel(vocabulary=96, longest=64, d_model=64)
+    untrained = LanguageModel(vocab_size=96, max_length=64, d_model=64)
     tokens = torch.randint(96, (8, 65))
     loss = token_losses(untrained(tokens[:, :-1]), tokens[:, 1:]).mean().item()
     assert abs(loss - math.log(96)) < 0.03
@@ -46,9 +46,9 @@ def test_table_and_output_are_one():
 
 def test_the_next_token_is_scored_from_the_last_tokens_that_fit():
     language_model, tokens = model(), torch.randint(13, (2, 20))
-    torch.testing.assert_close(language_model.next_scores(tokens), language_model(tokens[:, 12:])[:, -1])
-    torch.testing.assert_close(language_model.next_scores(tokens[:, :3]), language_model(tokens[:, :3])[:, -1])
-    with pytest.raises(ValueError, match="20 places, expected at most `longest`, 8"):
+    torch.testing.assert_close(language_model.next_token_logits(tokens), language_model(tokens[:, 12:])[:, -1])
+    torch.testing.assert_close(language_model.next_token_logits(tokens[:, :3]), language_model(tokens[:, :3])[:, -1])
+    with pytest.raises(ValueError, match="20 positions, expected at most `max_length`, 8"):
         language_model(tokens)
 
 

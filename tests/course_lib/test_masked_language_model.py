@@ -50,7 +50,7 @@ def test_a_share_is_from_0_to_1(share):
 
 def model(**arguments):
     torch.manual_seed(0)
-    made = MaskedLanguageModel(VOCABULARY, longest=10, d_model=16, heads=2, d_hidden=24, **arguments).double().eval()
+    made = MaskedLanguageModel(VOCABULARY, max_length=10, d_model=16, heads=2, d_hidden=24, **arguments).double().eval()
     with torch.no_grad():
         for parameter in made.parameters():
             parameter.copy_(0.5 * torch.randn_like(parameter))
@@ -83,5 +83,5 @@ def test_table_and_output_are_one():
 
 
 def test_too_long_a_text_is_refused():
-    with pytest.raises(ValueError, match="11 places, expected at most `longest`, 10"):
+    with pytest.raises(ValueError, match="11 positions, expected at most `max_length`, 10"):
         model()(torch.ones(1, 11, dtype=torch.long))

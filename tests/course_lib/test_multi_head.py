@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from course_lib.attention import scaled_dot_product_attention
+from course_lib.diagnostics import causal_leak, permutation_error, row_sum_error
 from course_lib.masks import causal_mask, padding_mask
 from course_lib.multi_head import MultiHeadAttention, merge_heads, split_heads
-from course_lib.properties import causal_leak, permutation_error, row_sum_error
 
 size = st.integers(1, 4)
 seeds = st.integers(0, 2**16)
@@ -59,10 +59,10 @@ def test_merging_undoes_splitting(leading, time, heads, d_head):
 def test_what_is_remembered_can_be_read_later_and_piece_by_piece():
     attention, inputs = MultiHeadAttention(8, heads=2), torch.randn(3, 5, 8)
     whole, _ = attention(inputs, mask=causal_mask(5))
-    pieces = [attention.remember(inputs[:, [time]]) for time in range(5)]
+    pieces = [attention.project_memory(inputs[:, [time]]) for time in range(5)]
     for time in range(5):
         key, value = (torch.cat(parts[: time + 1], dim=2) for parts in zip(*pieces, strict=True))
-        output, _ = attention.read(inputs[:, [time]], key, value)
+        output, _ = attention.attend_to(inputs[:, [time]], key, value)
         torch.testing.assert_close(output, whole[:, [time]])
 
 

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from course_lib.data import negations
-from course_lib.data.negations import BLAME, LONGEST, PADDING, PRAISE, VOCABULARY, draw_reviews, review
+from course_lib.data.negations import BLAME, MAX_LENGTH, PADDING, PRAISE, VOCABULARY, draw_reviews, review
 
 
 @pytest.fixture(params=[False, True], ids=["training", "held out"])
@@ -50,7 +50,7 @@ def test_held_out_pairs_are_never_shown_in_training():
 
 def test_the_longest_is_as_long_as_it_says_and_the_seed_decides():
     one, two = (draw_reviews(200, torch.Generator().manual_seed(4)) for _ in range(2))
-    assert torch.equal(one.words, two.words) and one.lengths.max() == LONGEST and len(one) == 200
+    assert torch.equal(one.words, two.words) and one.lengths.max() == MAX_LENGTH and len(one) == 200
     assert len(set(VOCABULARY)) == len(VOCABULARY) and PADDING == 0
     with pytest.raises(ValueError, match="`number` is 0"):
         draw_reviews(0, torch.Generator())

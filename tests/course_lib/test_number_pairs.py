@@ -4,7 +4,7 @@ import torch
 from course_lib.data import number_names
 from course_lib.data.number_pairs import (
     FIRST_WORD,
-    LONGEST,
+    MAX_LENGTH,
     PADDING,
     SEPARATOR,
     VOCABULARY,
@@ -36,7 +36,7 @@ def test_training_never_shows_what_is_held_out():
 
 def test_a_row_has_words_one_separator_and_padding_behind():
     rows = held_out()
-    assert rows.shape == (1000, LONGEST) and ((rows == SEPARATOR).sum(dim=1) == 1).all()
+    assert rows.shape == (1000, MAX_LENGTH) and ((rows == SEPARATOR).sum(dim=1) == 1).all()
     assert ((rows != PADDING).int().diff(dim=1) <= 0).all()
     words = rows[(rows != PADDING) & (rows != SEPARATOR)]
     assert words.min() >= FIRST_WORD and words.max() < len(VOCABULARY)

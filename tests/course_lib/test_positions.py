@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from course_lib.attention import scaled_dot_product_attention
+from course_lib.diagnostics import permutation_error
 from course_lib.fused_attention import fused_rotary_attention
 from course_lib.masks import causal_mask
 from course_lib.multi_head import MultiHeadAttention
@@ -21,7 +22,6 @@ from course_lib.positions import (
     shift_matrix,
     sinusoidal_positions,
 )
-from course_lib.properties import permutation_error
 
 even = st.integers(1, 8).map(lambda half: 2 * half)
 offsets = st.integers(-50, 50)
@@ -89,7 +89,7 @@ def test_rotary_scores_do_depend_on_the_offset():
 @pytest.mark.parametrize("query", [6, 2])
 def test_the_fused_rotary_attention_has_the_same_output_and_gradient(query):
     inputs = [torch.randn(2, length, 4, dtype=torch.float64, requires_grad=True) for length in (query, 6, 6)]
-    outputs = [attend(*inputs, causal_mask(query, 6))[0] for attend in (rotary_attention, fused_rotary_attention)]
+    outputs = rotary_attention(*inputs, causal_mask(query, 6))[0], fused_rotary_attention(*inputs, causal=True)
     torch.testing.assert_close(*outputs)
     torch.testing.assert_close(*(torch.autograd.grad(output.square().sum(), inputs) for output in outputs))
 
@@ -144,7 +144,7 @@ def test_order_reaches_attention_through_its_scores(attend):
 
 
 def test_learned_positions_are_rows_of_a_table_that_learn():
-    positions, inputs = LearnedPositions(longest=7, d_model=4), torch.randn(2, 5, 4)
+    positions, inputs = LearnedPositions(max_length=7, d_model=4), torch.randn(2, 5, 4)
     output = positions(inputs)
     torch.testing.assert_close(output - inputs, positions.table[:5].expand(2, 5, 4))
     output.sum().backward()

@@ -51,8 +51,8 @@ def test_gpt2_gives_the_same_logits(gpt2):
     torch.testing.assert_close(ours(tokens), gpt2(tokens).logits, atol=1e-4, rtol=0)
     # With the cache, and left padding, as well.
     padded = torch.cat([torch.zeros(2, 3, dtype=torch.long), tokens], dim=1)
-    scores = ours.writer(torch.tensor([3, 3]))(padded)
-    torch.testing.assert_close(scores, gpt2(tokens).logits[:, -1], atol=1e-4, rtol=0)
+    logits = ours.next_token_scorer(torch.tensor([3, 3]))(padded)
+    torch.testing.assert_close(logits, gpt2(tokens).logits[:, -1], atol=1e-4, rtol=0)
 
 
 def test_bert_gives_the_same_logits_also_where_there_is_padding(bert):
@@ -69,7 +69,7 @@ def test_quiet_vectors_are_normalised_as_there(bert):
     with torch.no_grad():
         for table in (bert.bert.embeddings.get_parameter(f"{name}_embeddings.weight") for name in TABLES):
             table *= 1e-3
-    # The table is the output, too, and makes the scores as small: in float64 they can be told apart all the same.
+    # The table is the output, too, and makes the logits as small: in float64 they can be told apart all the same.
     ours, theirs, tokens = from_bert(bert.state_dict(), heads=4).double(), bert.double(), torch.randint(1, 23, (2, 9))
     torch.testing.assert_close(ours(tokens), theirs(tokens).logits, atol=1e-9, rtol=0)
 
@@ -106,7 +106,7 @@ def test_what_does_not_fit_is_named(gpt2):
         from_gpt2({name: each for name, each in tensors.items() if "wpe" not in name}, heads=4)
     with pytest.raises(ValueError, match="has no 'h.0.mlp.c_fc.weight'"):
         from_gpt2({name: each for name, each in tensors.items() if ".h." not in name}, heads=4)
-    with pytest.raises(ValueError, match="blocks.1.feed_forward.widen.bias is missing"):
+    with pytest.raises(ValueError, match="blocks.1.feed_forward.expand.bias is missing"):
         from_gpt2({name: each for name, each in tensors.items() if "h.1.mlp.c_fc.bias" not in name}, heads=4)
     with pytest.raises(ValueError, match="'transformer.adapter.weight'|'adapter.weight', which has no place"):
         from_gpt2(tensors | {"adapter.weight": torch.zeros(2)}, heads=4)

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from torch.nn import functional
 
 from course_lib.attention import SelfAttention, attend, entropy, scaled_dot_product_attention, simple_self_attention
+from course_lib.diagnostics import causal_leak, permutation_error, row_sum_error
 from course_lib.fused_attention import fused_attention
 from course_lib.masks import causal_mask, padding_mask
-from course_lib.properties import causal_leak, permutation_error, row_sum_error
 
 size = st.integers(1, 6)
 leading = st.lists(st.integers(1, 3), max_size=2)

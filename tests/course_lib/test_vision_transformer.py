@@ -67,10 +67,10 @@ def test_only_positions_tell_where_a_patch_was(pool):
 def test_the_class_token_is_one_more_and_stands_first():
     images = torch.rand(3, 2, 8, 8, dtype=torch.float64)
     with_class, without = model(), model(pool="mean")
-    assert with_class.read(images).shape == (3, 17, 16) and without.read(images).shape == (3, 16, 16)
-    torch.testing.assert_close(with_class(images), with_class.to_scores(with_class.read(images)[:, 0]))
-    torch.testing.assert_close(without(images), without.to_scores(without.read(images).mean(dim=1)))
+    assert with_class.encode(images).shape == (3, 17, 16) and without.encode(images).shape == (3, 16, 16)
+    torch.testing.assert_close(with_class(images), with_class.to_logits(with_class.encode(images)[:, 0]))
+    torch.testing.assert_close(without(images), without.to_logits(without.encode(images).mean(dim=1)))
     with torch.no_grad():
         with_class.class_token += torch.randn(16, dtype=torch.float64)
-        read = with_class.read(images)
+        read = with_class.encode(images)
     assert (read[0, 0] - read[1, 0]).abs().max() > 1e-6  # it has read the pictures, which differ

@@ -142,8 +142,9 @@ def test_files_that_are_cut_off_missing_or_not_text(kind, tmp_path):
     path.unlink()
     with pytest.raises(CourseError, match="cannot be read"):
         Vocabulary.load(path)
+    (tmp_path / "a file").touch()
     with pytest.raises(CourseError, match="cannot be written"):
-        LEARNED[kind].save(tmp_path / "no folder" / "vocabulary.json")
+        LEARNED[kind].save(tmp_path / "a file" / "vocabulary.json")
 
 
 @pytest.mark.parametrize("kind", ["words", "byte-pairs"])

@@ -8,9 +8,9 @@ import shutil
 import subprocess
 import sys
 
-from course_lib.grading.isolation import probe, sandbox
+from course_lib.grading.sandbox import probe, tiers
 
-LOCKS = (sandbox.BUBBLEWRAP, sandbox.LANDLOCK)
+LOCKS = (tiers.BUBBLEWRAP, tiers.LANDLOCK)
 
 
 def main() -> None:

@@ -27,11 +27,11 @@ from pathlib import Path
 
 import pytest
 
-from course_lib.grading.declarations import exercises, find_exercise
+from course_lib.grading.catalogue import catalogue
 from course_lib.grading.grader import Settings, grade_submission
-from course_lib.grading.isolation.limits import Limits
-from course_lib.grading.isolation.probe import works
 from course_lib.grading.records import GRADED, STOPPED, UNREADABLE, Record
+from course_lib.grading.sandbox.limits import Limits
+from course_lib.grading.sandbox.probe import works
 from course_lib.project import root
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="both locks are made of Linux")
@@ -191,7 +191,7 @@ class Grader:
         self.start()
 
     def start(self) -> None:
-        """Start the process and, by a first submission, its zygote."""
+        """Start the process and, by a first submission, its fork_server."""
         self._pool = concurrent.futures.ProcessPoolExecutor(1, multiprocessing.get_context("spawn"))
         settings = Settings(0, self._first.asked, LIMITS, self.tier)
         self._pool.submit(grade_submission, self._first.name, self._first.paths, settings).result(60)
@@ -431,7 +431,7 @@ def test_an_attack_gains_nothing(name, seed, grader, outside, request):
         faults.append(f"something changed outside: {_difference(before, outside.listing())} {outside.marks()}")
         _clean(outside)
     if len(outside.visits) > visits:
-        faults.append(f"somebody came: {outside.visits[visits:]}")
+        faults.append(f"somebody got: {outside.visits[visits:]}")
     if replace(after, seconds=0) != alone:
         faults.append(
             f"the honest submission after it: {after.status}, {after.earned} of {after.points}, {after.reason}"
@@ -455,7 +455,11 @@ def _prepare(name: str, outside: Outside) -> Submission:
         return Submission(Path(paths[0]).name, paths, ("02.3",), 0)
     text = FILES[name].read_text(encoding="utf-8")
     asked = re.search(r"# exercise: ([\d. ]+)", text)[1].split()
-    asked = [each.id for part in asked for each in (exercises(part) if "." not in part else [find_exercise(part)])]
+    asked = [
+        each.id
+        for part in asked
+        for each in (catalogue().exercises(part) if "." not in part else [catalogue().find(part)])
+    ]
     earns = re.search(r"# earns: (\w+)", text)[1]
     path = folder / FILES[name].name.removesuffix(".txt")
     path.write_text(outside.fill_in(text), encoding="utf-8")
@@ -487,7 +491,7 @@ def _faults(record: Record, attack: Submission, outside: Outside) -> list[str]:
     due = [
         (exercise, task.function, each.name, each.points)
         for exercise in attack.asked
-        for task in find_exercise(exercise).tasks
+        for task in catalogue().find(exercise).tasks
         for each in task.properties
     ]
     if [(each.exercise, each.function, each.property, each.points) for each in record.findings] != due:
@@ -503,8 +507,8 @@ def _faults(record: Record, attack: Submission, outside: Outside) -> list[str]:
         faults.append("points in spite of a problem")
     late = LIMITS.wall + 1 + SLACK
     if record.seconds > late:
-        faults.append(f"the verdict came after {record.seconds:.1f} s, later than {late:g} s")
-    said = [record.reason, record.output, *(each.problem + each.misconception for each in record.findings)]
+        faults.append(f"the verdict got after {record.seconds:.1f} s, later than {late:g} s")
+    said = [record.reason, record.output, *(each.problem + each.mistake for each in record.findings)]
     for text in said:
         if outside.secret in text:
             faults.append(f"it saw the secret: {text[:300]}")

@@ -9,16 +9,20 @@ import pytest
 import torch
 
 from course_lib.grading.call import in_process
-from course_lib.grading.declarations import find_exercise
-from course_lib.grading.judging import judge_task
+from course_lib.grading.catalogue import catalogue
+from course_lib.grading.engine import judge_task
+from course_lib.grading.wording import sentence
 
-ATTEND = find_exercise("02.3")
+ATTEND = catalogue().find("02.3")
 
 
 def problems(function, number: str = "02.3", seed: int = 0) -> dict[str, str | None]:
-    exercise = find_exercise(number)
+    exercise = catalogue().find(number)
     result = judge_task(exercise, exercise.tasks[0], in_process(function, exercise.tasks[0], exercise.forbidden), seed)
-    return {verdict.property.name: verdict.problem for verdict in result.verdicts}
+    return {
+        verdict.property.name: sentence(verdict.problem, result.task) if verdict.problem else None
+        for verdict in result.verdicts
+    }
 
 
 def test_a_right_answer_has_no_problem():
@@ -28,14 +32,14 @@ def test_a_right_answer_has_no_problem():
 @pytest.mark.parametrize(
     ("function", "said"),
     [
-        (lambda weights, values: None, ["came nothing (is `return` missing?)", "context, shape (batch, d_value)"]),
-        (lambda weights, values: 3.0, ["came a float", "expected a tensor"]),
-        (lambda weights, values: [1, 2], ["came a list"]),
-        (lambda weights, values: numpy.zeros(3), ["came a ndarray"]),
-        (lambda weights, values: (values, weights), ["came a tuple"]),
-        (lambda weights, values: values, ["came shape (2, 2, 1) of float32", "expected shape (2, 1) of float32"]),
-        (lambda weights, values: values.sum(1).double(), ["came numbers of float64, expected float32"]),
-        (lambda weights, values: values.sum(1) > 0, ["came numbers of bool, expected float32"]),
+        (lambda weights, values: None, ["got nothing (is `return` missing?)", "context, shape (batch, d_value)"]),
+        (lambda weights, values: 3.0, ["got a float", "expected a tensor"]),
+        (lambda weights, values: [1, 2], ["got a list"]),
+        (lambda weights, values: numpy.zeros(3), ["got a ndarray"]),
+        (lambda weights, values: (values, weights), ["got a tuple"]),
+        (lambda weights, values: values, ["got shape (2, 2, 1) of float32", "expected shape (2, 1) of float32"]),
+        (lambda weights, values: values.sum(1).double(), ["got numbers of float64, expected float32"]),
+        (lambda weights, values: values.sum(1) > 0, ["got numbers of bool, expected float32"]),
         (lambda weights, values: values.sum(1) * float("nan"), ["nan", "expected [[3.0], [11.0]]"]),
         (lambda weights, values: values.sum(1) / 0, ["inf"]),
         (lambda weights, values: values.sum(1).to_sparse(), ["sparse", "expected an ordinary one"]),
@@ -43,18 +47,18 @@ def test_a_right_answer_has_no_problem():
         (lambda weights, values: weights @ torch.zeros(7, 7), ["stopped with RuntimeError", "line", "values = [[["]),
         (lambda weights, values: sys.exit(), ["stopped with SystemExit"]),
         (lambda weights, values: input(), ["stopped with EOFError"]),
-        (lambda w, v: v, ["expected the signature attend(weights, values), came attend(w, v)"]),
-        (lambda: 1, ["expected the signature attend(weights, values), came attend()"]),
+        (lambda w, v: v, ["expected the signature attend(weights, values), got attend(w, v)"]),
+        (lambda: 1, ["expected the signature attend(weights, values), got attend()"]),
         (lambda weights, values, scale: values, ["expected the signature", "scale"]),
         (torch.softmax, ["stopped with TypeError"]),
         (3, ["TypeError"]),
     ],
 )
 def test_a_wrong_answer_is_told_in_a_plain_sentence(function, said):
-    sentence = problems(function)["the sum of the weighted values"]
-    assert "\n" not in sentence and "Traceback" not in sentence
+    told = problems(function)["the sum of the weighted values"]
+    assert "\n" not in told and "Traceback" not in told
     for part in said:
-        assert part in sentence
+        assert part in told
 
 
 def test_endless_recursion_is_a_problem_like_any_other():
@@ -91,7 +95,7 @@ def test_a_change_in_place_is_named_with_its_argument():
 
 @pytest.mark.parametrize("number", ["00.1", "00.3", "02.1", "02.2", "02.4"])
 def test_a_change_in_place_costs_points_where_it_is_no_property_of_its_own(number):
-    task = find_exercise(number).tasks[0]
+    task = catalogue().find(number).tasks[0]
 
     def overwriting(**arguments):
         answer = task.reference(**{name: value.clone() for name, value in arguments.items()})
@@ -129,7 +133,7 @@ def test_an_input_that_is_given_other_numbers_to_hold_is_noticed():
 def test_torch_s_own_softmax_is_refused_below_python(softmax):
     found = problems(softmax, "00.2")
     assert all(found.values())
-    for name in ("rows sum to one", "shares follow exp(score / temperature)", "scores of 10,000 stay finite"):
+    for name in ("rows sum to one", "weights follow exp(score / temperature)", "scores of 10,000 stay finite"):
         assert re.match(r"softmax used torch\.(log_)?softmax \(aten::_(log_)?softmax\)", found[name])
 
 
@@ -156,7 +160,7 @@ def test_what_the_function_prints_and_warns_is_not_shown(capsys):
 def test_an_unknown_mistake_is_not_given_a_name():
     task = ATTEND.tasks[0]
     result = judge_task(ATTEND, task, in_process(lambda weights, values: values.sum(1) + 7, task), 0)
-    assert result.earned == 0 and result.misconception is None
+    assert result.earned == 0 and result.mistake is None
 
 
 def test_only_who_overwrites_the_same_input_is_told_so():
@@ -166,15 +170,13 @@ def test_only_who_overwrites_the_same_input_is_told_so():
         return answer
 
     task = ATTEND.tasks[0]
-    assert (
-        judge_task(ATTEND, task, in_process(attend, task), 0).misconception is None
-    )  # "values overwritten" is another
+    assert judge_task(ATTEND, task, in_process(attend, task), 0).mistake is None  # "values overwritten" is another
 
 
 def test_an_answer_that_never_comes_is_given_no_name():
     def stub(weights, values):
         raise NotImplementedError
 
-    always_raises = dataclasses.replace(ATTEND.tasks[0].misconceptions[0], implementation=lambda **arguments: 1 / 0)
-    task = dataclasses.replace(ATTEND.tasks[0], misconceptions=(always_raises,))
-    assert judge_task(ATTEND, task, in_process(stub, task), 0).misconception is None
+    always_raises = dataclasses.replace(ATTEND.tasks[0].mistakes[0], make=lambda: lambda **arguments: 1 / 0)
+    task = dataclasses.replace(ATTEND.tasks[0], mistakes=(always_raises,))
+    assert judge_task(ATTEND, task, in_process(stub, task), 0).mistake is None

@@ -5,11 +5,11 @@ from html.parser import HTMLParser
 
 import pytest
 
-from course_lib.grading import class_report
-from course_lib.grading.class_report import anonymous, misconceptions, published_book, unnamed, write_report
-from course_lib.grading.declarations import exercises, find_exercise
+from course_lib.grading.catalogue import catalogue
 from course_lib.grading.gradebook import Gradebook
-from course_lib.grading.records import GRADED, STOPPED, UNREADABLE, Finding, Record
+from course_lib.grading.records import GRADED, STOPPED, UNGRADED, UNREADABLE, Finding, Record
+from course_lib.grading.reports import class_report
+from course_lib.grading.reports.class_report import Words, anonymous, mistakes, unnamed, write_report
 
 SUM = "it is the weighted sum of the values"
 MEAN = """def attend(weights, values):
@@ -20,14 +20,14 @@ MEAN = """def attend(weights, values):
 """
 
 
-def record(name, *failed, misconception="", problem="came 1, expected 2", status=GRADED, reason="", source=""):
+def record(name, *failed, mistake="", kind="value", problem="got 1, expected 2", status=GRADED, reason="", source=""):
     """Make a record on 02.3 and 02.4 in which the properties `failed` gave no points."""
     findings = []
-    for exercise in map(find_exercise, ("02.3", "02.4")):
+    for exercise in map(catalogue().find, ("02.3", "02.4")):
         for task in exercise.tasks:
             for each in task.properties:
                 wrong = each.name in failed
-                words = (problem, misconception) if wrong else ("", "")
+                words = (kind, problem, mistake) if wrong else ("", "", "")
                 findings.append(
                     Finding(exercise.id, task.function, each.name, 0 if wrong else each.points, each.points, *words)
                 )
@@ -35,9 +35,9 @@ def record(name, *failed, misconception="", problem="came 1, expected 2", status
 
 
 PROPERTIES = {
-    exercise: [each.name for each in find_exercise(exercise).tasks[0].properties] for exercise in ("02.3", "02.4")
+    exercise: [each.name for each in catalogue().find(exercise).tasks[0].properties] for exercise in ("02.3", "02.4")
 }
-MISTAKES = [each.name for each in find_exercise("02.3").tasks[0].misconceptions]
+MISTAKES = [each.name for each in catalogue().find("02.3").tasks[0].mistakes]
 
 
 class Page(HTMLParser):
@@ -69,34 +69,34 @@ def page(tmp_path):
 # ---------------------------------------------------------------- what the class believes
 
 
-def test_misconceptions_come_most_frequent_first_and_count_students_once():
+def test_mistakes_come_most_frequent_first_and_count_students_once():
     first, second = MISTAKES[:2]
     two = PROPERTIES["02.3"][:2]
-    records = [record(f"a{number}", *two, misconception=second) for number in range(3)]
-    records += [record(f"b{number}", *two, misconception=first) for number in range(2)] + [record("c")]
-    found = misconceptions(records, set(), "https://example.org/book/")
+    records = [record(f"a{number}", *two, mistake=second) for number in range(3)]
+    records += [record(f"b{number}", *two, mistake=first) for number in range(2)] + [record("c")]
+    found = mistakes(records, set(), Words(catalogue(), "https://example.org/book/"))
     assert [(each.name, each.students) for each in found] == [(second, 3), (first, 2)]
-    declared = {each.name: each.sentence for each in find_exercise("02.3").tasks[0].misconceptions}
+    declared = {each.name: each.sentence for each in catalogue().find("02.3").tasks[0].mistakes}
     assert found[0].sentence.lower() == declared[second].lower()
     assert (found[0].exercise, found[0].title, found[0].function) == ("02.3", "Attend", "attend")
     assert found[0].page == "https://example.org/book/book/02_attention_in_image_captioning.html"
-    assert misconceptions(records, set(), "")[0].page == "02_attention_in_image_captioning.html"
+    assert mistakes(records, set(), Words(catalogue(), ""))[0].page == "02_attention_in_image_captioning.html"
 
 
-def test_every_declared_misconception_finds_its_sentence():
+def test_every_declared_mistake_finds_its_sentence():
     for chapter in ("00", "02"):
-        for exercise in exercises(chapter):
+        for exercise in catalogue().exercises(chapter):
             for task in exercise.tasks:
-                for each in task.misconceptions:
-                    finding = Finding(exercise.id, task.function, each.breaks, 0, 1, "wrong", each.name)
-                    (found,) = misconceptions([Record("a", "", GRADED, "", (finding,))], set(), "")
+                for each in task.mistakes:
+                    finding = Finding(exercise.id, task.function, each.breaks, 0, 1, "value", "wrong", each.name)
+                    (found,) = mistakes([Record("a", "", GRADED, "", (finding,))], set(), Words(catalogue(), ""))
                     assert found.sentence and found.page.startswith(chapter)
 
 
-def test_a_misconception_that_is_no_longer_declared_is_shown_by_its_name(page):
+def test_a_mistake_that_is_no_longer_declared_is_shown_by_its_name(page):
     gone = [
-        Finding("02.3", "attend", "x", 0, 1, "wrong", "old name"),
-        Finding("99.1", "f", "x", 0, 1, "wrong", "older"),
+        Finding("02.3", "attend", "x", 0, 1, "value", "wrong", "old name"),
+        Finding("99.1", "f", "x", 0, 1, "value", "wrong", "older"),
     ]
     text = page([Record("a", "", GRADED, "", tuple(gone))]).text
     assert "old name" in text and "older" in text
@@ -106,8 +106,8 @@ def test_the_example_is_the_commonest_form_and_says_how_many_wrote_it():
     property, mistake = PROPERTIES["02.3"][0], MISTAKES[0]
     short = "def attend(weights, values):\n    return values.mean(1)"
     sources = [MEAN, MEAN.replace("annas_product", "p"), short, ""]
-    records = [record(f"s{n}", property, misconception=mistake, source=source) for n, source in enumerate(sources)]
-    (found,) = misconceptions(records, set(), "")
+    records = [record(f"s{n}", property, mistake=mistake, source=source) for n, source in enumerate(sources)]
+    (found,) = mistakes(records, set(), Words(catalogue(), ""))
     assert found.students == 4 and found.example.students == 2
     assert found.example.code == (
         "def attend(weights, values):\n    p = weights[..., None] * values\n    return p.mean(1)"
@@ -117,24 +117,25 @@ def test_the_example_is_the_commonest_form_and_says_how_many_wrote_it():
 def test_an_unwritten_or_stopped_answer_is_no_mistake_without_a_name():
     name = PROPERTIES["02.3"][2]
     ways = [
-        {"problem": "not written yet: write attend(weights, values)"},
-        {"problem": "not found: it does not define attend"},
-        {"problem": "counts once the values are right"},
-        {"misconception": MISTAKES[0]},
+        {"kind": "unwritten"},
+        {"kind": "missing"},
+        {"kind": "later"},
+        {"mistake": MISTAKES[0]},
         {"status": STOPPED},
     ]
-    assert not unnamed([record(f"{n}{m}", name, **way) for n, way in enumerate(ways) for m in range(3)], set(), "")
+    records = [record(f"{n}{m}", name, **way) for n, way in enumerate(ways) for m in range(3)]
+    assert not unnamed(records, set(), Words(catalogue(), ""))
 
 
 def test_failures_without_a_name_come_with_the_commonest_problem():
     one, two = PROPERTIES["02.3"][0], PROPERTIES["02.4"][0]
-    records = [record(f"a{n}", one, problem="came 0, expected 4") for n in range(2)] + [record("b", one)]
+    records = [record(f"a{n}", one, problem="got 0, expected 4") for n in range(2)] + [record("b", one)]
     records += [record(f"c{n}", two, one) for n in range(2)] + [record("d", PROPERTIES["02.3"][1])]
-    found = unnamed(records, set(), "")
+    found = unnamed(records, set(), Words(catalogue(), ""))
     assert [(each.name, each.students) for each in found] == [(one, 5), (two, 2)]  # one student alone is no pattern
-    assert found[0].sentence == "came 1, expected 2"
+    assert found[0].sentence == "got 1, expected 2"
     many = records + [record(f"e{n}") for n in range(40)]
-    assert [each.name for each in unnamed(many, set(), "")] == [one]  # a tenth of the class
+    assert [each.name for each in unnamed(many, set(), Words(catalogue(), ""))] == [one]  # a tenth of the class
 
 
 # ---------------------------------------------------------------- who is shown
@@ -142,7 +143,7 @@ def test_failures_without_a_name_come_with_the_commonest_problem():
 
 def test_examples_betray_nobody(page):
     words = ["Lindqvist", "anna", "Written"]
-    records = [record("anna_lindqvist", PROPERTIES["02.3"][0], misconception=MISTAKES[0], source=MEAN)]
+    records = [record("anna_lindqvist", PROPERTIES["02.3"][0], mistake=MISTAKES[0], source=MEAN)]
     shown = page(records)
     code = re.search(r"def attend\(.*mean\(1\)", shown.text, re.DOTALL)[0]
     assert not any(word.lower() in code.lower() for word in words)
@@ -184,7 +185,7 @@ def test_what_students_wrote_stays_text(page, text):
     records = [
         record(text, *PROPERTIES["02.3"], problem=text, status=UNREADABLE, reason=text, source=source),
         *(record(f"{text}{n}", *PROPERTIES["02.3"], problem=text, source=source) for n in range(3)),
-        record(f"{text}4", *PROPERTIES["02.3"], misconception=MISTAKES[0], source=source),
+        record(f"{text}4", *PROPERTIES["02.3"], mistake=MISTAKES[0], source=source),
     ]
     hostile, plain = page(records), None
     harmless = [Record(f"n{n}", "", each.status, each.reason and "r", each.findings) for n, each in enumerate(records)]
@@ -201,8 +202,8 @@ def test_what_students_wrote_stays_text(page, text):
 
 def test_each_cell_says_points_and_what_failed(page):
     property = PROPERTIES["02.3"][0]
-    points = find_exercise("02.3").tasks[0].properties[0].points
-    rest = find_exercise("02.3").points - points
+    points = catalogue().find("02.3").tasks[0].properties[0].points
+    rest = catalogue().find("02.3").points - points
     shown = page([record("bert"), record("carla", property)])
     cells = [attributes for tag, attributes in shown.elements if tag == "td" and "data-points" in attributes]
     assert len(cells) == 2 * 3 and all(cell["title"] for cell in cells)
@@ -226,7 +227,9 @@ def test_a_small_class_has_a_page(page, size):
 
 
 def test_the_page_loads_nothing(page):
-    shown = page([record("anna", PROPERTIES["02.3"][0], misconception=MISTAKES[0], source=MEAN)], book=published_book())
+    shown = page(
+        [record("anna", PROPERTIES["02.3"][0], mistake=MISTAKES[0], source=MEAN)], book="https://example.org/book/"
+    )
     sources = {"src", "srcset", "data", "poster", "background", "action", "ping"}
     assert not any(sources & attributes.keys() for _, attributes in shown.elements)
     assert not [attributes for tag, attributes in shown.elements if tag in ("link", "iframe", "img", "object", "base")]
@@ -235,7 +238,7 @@ def test_the_page_loads_nothing(page):
 
 
 def test_the_same_records_give_the_same_bytes(tmp_path):
-    records = [record(f"a{n}", *PROPERTIES["02.3"], misconception=MISTAKES[n % 3], source=MEAN) for n in range(9)]
+    records = [record(f"a{n}", *PROPERTIES["02.3"], mistake=MISTAKES[n % 3], source=MEAN) for n in range(9)]
     pages = []
     for order in (records, records[::-1]):
         write_report(sorted(order, key=lambda each: each.submission), {"seed": "1", "tier": "x"}, tmp_path / "r.html")
@@ -245,10 +248,23 @@ def test_the_same_records_give_the_same_bytes(tmp_path):
 
 def test_the_command_writes_into_the_folder_of_grades(tmp_path):
     with Gradebook.create(tmp_path / "gradebook.sqlite", {"seed": "81723"}) as gradebook:
-        gradebook.add(record("anna", PROPERTIES["02.3"][0], misconception=MISTAKES[0]))
-    path = class_report.report(tmp_path)
+        gradebook.add(record("anna", PROPERTIES["02.3"][0], mistake=MISTAKES[0]))
+    path = class_report.report(tmp_path, "https://example.org/here/")
     text = path.read_text(encoding="utf-8")
-    assert path == tmp_path / "class_report.html" and "81723" in text and f'href="{published_book()}book/02_' in text
+    assert path == tmp_path / "class_report.html" and "81723" in text
+    assert 'href="https://example.org/here/book/02_' in text
     assert 'href="../02_' not in text and "../book/02_" in class_report.report(tmp_path, "..").read_text(
         encoding="utf-8"
     )
+
+
+def test_what_is_ungraded_is_no_mark_and_counts_for_nothing(page):
+    ungraded = Record("bert", "", UNGRADED, "a fault of the grader: KeyError: ours", ())
+    shown = page([record("anna"), record("carla"), ungraded])
+    assert re.search(r"bert\s*: ungraded: a fault of the grader", shown.text)
+    assert f"Half of them have {record('anna').points} of" in shown.text
+    cells = [
+        attributes for tag, attributes in shown.elements if tag == "td" and attributes.get("title") == "not graded"
+    ]
+    assert [cell["data-points"] for cell in cells] == ["-1"]
+    assert sum(count for _, count in class_report.distribution([record("anna"), ungraded])) == 1

@@ -13,15 +13,20 @@ import psutil
 import pytest
 
 from course_lib import __main__ as course
-from course_lib.grading import check, command, notebook, report
+from course_lib.grading import check, command, notebook
 from course_lib.grading.call import in_process
-from course_lib.grading.declarations import chapters, exercises
-from course_lib.grading.isolation import zygote
-from course_lib.grading.isolation.limits import Limits
-from course_lib.grading.judging import TaskResult, Verdict, judge_task
+from course_lib.grading.catalogue import catalogue
+from course_lib.grading.engine import TaskResult, Verdict, judge_task
+from course_lib.grading.problem import Problem
+from course_lib.grading.reports import learner
+from course_lib.grading.sandbox import fork_server
+from course_lib.grading.sandbox.limits import Limits
+from course_lib.grading.wording import sentence
 from course_lib.project import find_chapter, root
 
-POINTS = {chapter: sum(exercise.points for exercise in exercises(chapter)) for chapter in chapters()}
+POINTS = {
+    chapter: sum(exercise.points for exercise in catalogue().exercises(chapter)) for chapter in catalogue().chapters
+}
 TOTAL = sum(POINTS.values())
 RIGHT = "def attend(weights, values):\n    return (weights[..., None] * values).sum(1)"
 WRONG_AXIS = """import torch
@@ -31,7 +36,9 @@ def additive_weights(query, keys, query_weight, key_weight, score_weight):
 PENALTY = "def coverage_penalty(weights):\n    return ((1 - weights.sum(1)) ** 2).sum(-1)"
 COURSE = [sys.executable, "-m", "course_lib"]
 STUBS = [
-    f"def {task.signature}:\n    raise NotImplementedError" for exercise in exercises("02") for task in exercise.tasks
+    f"def {task.signature}:\n    raise NotImplementedError"
+    for exercise in catalogue().exercises("02")
+    for task in exercise.tasks
 ]
 
 
@@ -42,8 +49,8 @@ def flat(text):
 
 @pytest.fixture(scope="module")
 def started():
-    """Start one zygote for all tests of this file; the real command starts its own, which takes a second."""
-    started = zygote.start_strongest()
+    """Start one fork_server for all tests of this file; the real command starts its own, which takes a second."""
+    started = fork_server.start_strongest()
     yield started
     started.close()
 
@@ -53,7 +60,7 @@ def project(tmp_path, monkeypatch):
     """Make an empty course in a temporary folder; return a function that writes a notebook into it."""
     (tmp_path / "exercises").mkdir()
     (tmp_path / "my_exercises").mkdir()
-    monkeypatch.setattr(command, "root", lambda: tmp_path)
+    monkeypatch.setattr("course_lib.project.root", lambda: tmp_path)
     monkeypatch.chdir(tmp_path)
 
     def write(path, *sources):
@@ -66,7 +73,7 @@ def project(tmp_path, monkeypatch):
 @pytest.fixture
 def run(started, monkeypatch, capsys):
     """Run the command line; return exit code, output and errors."""
-    monkeypatch.setattr(zygote, "start_strongest", lambda: started)
+    monkeypatch.setattr(fork_server, "start_strongest", lambda: started)
 
     def run(*arguments):
         monkeypatch.setattr(sys, "argv", ["course", *arguments])
@@ -82,7 +89,7 @@ def test_untouched_stubs_fail_by_name_and_say_what_to_write(project, run):
     project("exercises/02_words.ipynb", *STUBS)
     code, out, err = run("check", "02", "--seed", "1")
     assert code == 1 and err == ""
-    for exercise in exercises("02"):
+    for exercise in catalogue().exercises("02"):
         assert exercise.id in out and exercise.title in out
         for task in exercise.tasks:
             assert f"write {task.signature}, which returns" in " ".join(out.split())
@@ -96,7 +103,9 @@ def test_untouched_stubs_fail_by_name_and_say_what_to_write(project, run):
 def test_the_exercises_as_the_course_hands_them_out_can_be_checked(run, chapter, points):
     code, out, err = run("check", str(find_chapter(root() / "exercises", chapter, ".ipynb")))
     assert code == 1 and err == "" and "  ok " not in out
-    assert out.count("not written yet: write") == sum(len(exercise.tasks) for exercise in exercises(chapter))
+    assert out.count("not written yet: write") == sum(
+        len(exercise.tasks) for exercise in catalogue().exercises(chapter)
+    )
     assert out.splitlines()[-1].startswith(f"0/{points}    repeat with")
 
 
@@ -136,11 +145,12 @@ def test_wide_output_is_cut(project, run):
 
 
 def test_a_long_problem_takes_four_lines_at_most():
-    exercise = exercises("02")[2]
+    exercise = catalogue().exercises("02")[2]
     task = exercise.tasks[0]
-    verdicts = tuple(Verdict(each, f"{each.name}: " + "word " * 500) for each in task.properties)
-    lines = report.render(exercise, [TaskResult(task, verdicts, None)]).splitlines()
-    assert len(lines) <= 3 + 5 * len(verdicts) and "…" in lines[6]
+    told = (Problem("missing", note=f"{each.name}: " + "word " * 500) for each in task.properties)
+    verdicts = tuple(map(Verdict, task.properties, told))
+    lines = learner.render(exercise, [TaskResult(task, verdicts, None)]).splitlines()
+    assert len(lines) <= 3 + 5 * len(verdicts) and "…" in lines[5]
 
 
 def test_a_path_is_checked_by_its_name_or_by_what_it_defines(project, run, tmp_path):
@@ -192,7 +202,7 @@ def test_a_missing_function_is_named_with_the_cell_that_stopped_and_the_rest_is_
         (["hint", "02.3", "0"], "exercise 02.3 has hints 1 to 3, not 0"),
         (["hint", "02.3", "x"], "Invalid value for 'number'"),
         (["hint"], "Missing argument 'exercise'. (help: course hint --help)"),
-        (["checks"], "No such command 'checks'. Did you mean 'check'? (help: course --help)"),
+        (["checks"], "No such command 'checks'. Did you mean 'check', 'check-exercise'? (help: course --help)"),
         (["check", "02", "--sed", "1"], "No such option: --sed"),
     ],
 )
@@ -323,16 +333,16 @@ def test_an_endless_loop_fails_with_its_line_and_the_others_are_judged(project, 
 
 def test_the_worker_is_told_all_questions_at_once(project, run, monkeypatch):
     """An answer that hangs is then waited for once; questions that come one by one would each take their time."""
-    seeds = []
+    frames = []
 
-    class Recording(command.Isolated):
-        def __init__(self, *arguments):
-            seeds.append(arguments[-1])
-            super().__init__(*arguments)
+    class Recording(command.SandboxedSession):
+        def _ask(self, exercise, asked):
+            frames.append(asked)
+            return super()._ask(exercise, asked)
 
-    monkeypatch.setattr(command, "Isolated", Recording)
+    monkeypatch.setattr(command, "SandboxedSession", Recording)
     project("my_exercises/02_words.ipynb", RIGHT)
-    assert run("check", "02.3", "--seed", "5")[0] == 0 and seeds == [5]
+    assert run("check", "02.3", "--seed", "5")[0] == 0 and len(frames) == 1
 
 
 def test_an_endless_loop_alone_ends_with_exit_code_1(project, run, monkeypatch):
@@ -402,14 +412,14 @@ def test_a_lock_that_does_not_close_gives_way_to_a_weaker_one(project, run, star
     monkeypatch.setattr(command, "LIMITS", Limits(wall=5.0, step=0.3))
     tiers = []
 
-    class Loose(command.Isolated):
+    class Loose(command.SandboxedSession):
         def submission(self, exercise):
-            tiers.append(self._zygote.tier)
+            tiers.append(self._fork_server.tier)
             if len(set(tiers)) == 1:
-                raise zygote.CannotStart("the lock does not close")
+                raise fork_server.CannotStart("the lock does not close")
             return super().submission(exercise)
 
-    monkeypatch.setattr(command, "Isolated", Loose)
+    monkeypatch.setattr(command, "SandboxedSession", Loose)
     project("my_exercises/02_words.ipynb", "def attend(weights, values):\n    while True: pass")
     code, out, err = run("check", "02.3")
     assert code == 1 and err == "" and "still in line 2" in flat(out)
@@ -417,7 +427,7 @@ def test_a_lock_that_does_not_close_gives_way_to_a_weaker_one(project, run, star
 
 
 def test_without_processes_the_file_runs_here(project, run, monkeypatch):
-    monkeypatch.setattr(zygote, "start_strongest", lambda: None)
+    monkeypatch.setattr(fork_server, "start_strongest", lambda: None)
     project("my_exercises/02_words.ipynb", RIGHT)
     assert run("check", "02.3")[0] == 0
 
@@ -427,7 +437,9 @@ def test_without_processes_the_file_runs_here(project, run, monkeypatch):
 
 def test_the_command_itself_checks_a_file_and_prints_json_alone(tmp_path):
     (tmp_path / "answers.py").write_text(RIGHT, encoding="utf-8")
-    done = subprocess.run([*COURSE, "check", "answers.py", "--json"], capture_output=True, text=True, cwd=tmp_path)
+    done = subprocess.run(
+        [*COURSE, "check", "answers.py", "--json", "--seed", "1"], capture_output=True, text=True, cwd=tmp_path
+    )
     assert done.returncode == 0 and done.stderr == ""
     assert json.loads(done.stdout)["earned"] == 6
 
@@ -436,7 +448,7 @@ def test_the_command_itself_checks_a_file_and_prints_json_alone(tmp_path):
 def test_ctrl_c_leaves_no_process_behind(tmp_path):
     (tmp_path / "answers.py").write_text("def attend(weights, values):\n    while True: pass", encoding="utf-8")
     with subprocess.Popen(
-        [*COURSE, "check", "answers.py"],
+        [*COURSE, "check", "answers.py", "--seed", "1"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         cwd=tmp_path,
@@ -471,13 +483,13 @@ def test_json_holds_what_the_report_says(project, run):
     ]
     (function,) = exercise["functions"]
     assert function["function"] == "additive_weights" and function["points"] == 6
-    assert function["misconception"].startswith("this is what a softmax over the batch (dim=0) gives")
+    assert function["mistake"].startswith("this is what a softmax over the batch (dim=0) gives")
     assert sum(each["points"] for each in function["properties"]) == 6
     first = function["properties"][0]
     assert first["property"] == "the weights of each picture sum to one" and first["earned"] == 0
     assert "a row [1.0, 1.0] sums to 2.0, expected 1" in first["problem"]
     (right,) = json.loads(run("check", "02.3", "--json")[1])["exercises"][0]["functions"]
-    assert right["misconception"] is None and {each["problem"] for each in right["properties"]} == {None}
+    assert right["mistake"] is None and {each["problem"] for each in right["properties"]} == {None}
 
 
 def test_json_says_what_is_wrong_and_keeps_what_was_judged(project, run):
@@ -492,7 +504,7 @@ def test_json_says_what_is_wrong_and_keeps_what_was_judged(project, run):
     found = json.loads(run("check", "77", "--json")[1])
     assert found == {
         "target": "77",
-        "error": f"there are no exercises for chapter '77' (chapters: {', '.join(chapters())})",
+        "error": f"there are no exercises for chapter '77' (chapters: {', '.join(catalogue().chapters)})",
     }
 
 
@@ -510,10 +522,10 @@ def test_colour_appears_on_a_terminal_only(project, run, monkeypatch):
     project("exercises/02_words.ipynb", RIGHT)
     assert "\033" not in run("check", "02.3")[1]
     monkeypatch.delenv("NO_COLOR", raising=False)
-    monkeypatch.setattr(report.sys.stdout, "isatty", lambda: True, raising=False)
-    assert "\033[32mok\033[0m" in report.coloured("02.3  Attend\n  ok     sums to one")
+    monkeypatch.setattr(learner.sys.stdout, "isatty", lambda: True, raising=False)
+    assert "\033[32mok\033[0m" in learner.coloured("02.3  Attend\n  ok     sums to one")
     monkeypatch.setenv("NO_COLOR", "1")
-    assert "\033" not in report.coloured("02.3  Attend\n  ok     sums to one")
+    assert "\033" not in learner.coloured("02.3  Attend\n  ok     sums to one")
 
 
 # Sets the title of the window; what sets a colour would be taken out by `typer.echo`, which is no help on a terminal.
@@ -554,12 +566,12 @@ def test_the_smallest_case_that_fails_is_shown_in_a_shell_and_in_a_notebook(run,
     )
     wrong = source.replace("query @ key.mT", "query @ key.mT + (len(query[0]) > 3)")
     (tmp_path / "mine.py").write_text(wrong, encoding="utf-8")
-    exercise, names = exercises("00")[0], {}
+    exercise, names = catalogue().exercises("00")[0], {}
     (task,) = [task for task in exercise.tasks if task.function == "dot_products"]
     exec(wrong, names)
     answer = in_process(names["dot_products"], task)
     drawn, smaller = (judge_task(exercise, task, answer, 3, search=search) for search in (False, True))
-    (drawn,), (smaller,) = ([each.problem for each in result.verdicts] for result in (drawn, smaller))
+    (drawn,), (smaller,) = ([sentence(each.problem, task) for each in found.verdicts] for found in (drawn, smaller))
     assert drawn != smaller
     found = json.loads(run("check", str(tmp_path / "mine.py"), "--seed", "3", "--json")[1])
     (function,) = [each for each in found["exercises"][0]["functions"] if each["function"] == "dot_products"]

@@ -3,6 +3,7 @@
 import csv
 import errno
 import json
+import os
 import random
 import re
 import unicodedata
@@ -19,10 +20,11 @@ from course_lib.grading.gradebook import Gradebook
 from course_lib.grading.records import Finding, Record
 from course_lib.project import CourseError
 
-WRONG = Finding("02.10", "mask", "rows sum to one", 0, 3, "came 2.0, expected 1.0", "softmax forgotten")
+WRONG = Finding("02.10", "mask", "rows sum to one", 0, 3, "sum", "got 2.0, expected 1.0", "softmax forgotten")
 RIGHT = (Finding("02.3", "attend", "one-hot weights", 2, 2), Finding("02.3", "attend", "inputs unchanged", 1, 1))
 ANN = Record("ann.py", "e3b0", "graded", "", (*RIGHT, WRONG), "source", "printed", 0.25)
-BOB = Record("Bob Lee", "aa11", "fault", "a fault of the grader: KeyError", (*RIGHT, WRONG), seconds=3.0)
+BOB = Record("Bob Lee", "aa11", "ungraded", "a fault of the grader: KeyError", (), seconds=3.0)
+CYD = Record("cyd.py", "77c0", "graded", "", (replace(RIGHT[0], earned=1, kind="value", problem="got 1"), WRONG))
 HOSTILE = "=1+1\0\x1b\x0b\ud800\uffff</testsuite>]]>&\u2028\r\n\"',;"
 
 
@@ -61,7 +63,7 @@ def rows(folder):
 def test_the_table_for_a_spreadsheet(write):
     assert rows(write(ANN, BOB, formats=["csv"])) == [
         ["submission", "score", "max_score", "status", "reason", "exercise_02.3", "exercise_02.10"],
-        ["Bob Lee", "3", "6", "fault", "a fault of the grader: KeyError", "3", "0"],
+        ["Bob Lee", "", "", "ungraded", "a fault of the grader: KeyError", "", ""],
         ["ann.py", "3", "6", "graded", "", "3", "0"],
     ]
 
@@ -88,7 +90,8 @@ def test_no_cell_is_obeyed_by_a_terminal(write):
 def test_a_row_for_programs(write):
     text = (write(ANN, BOB, formats=["jsonl"]) / "grades.jsonl").read_text(encoding="ascii")
     bob, ann = map(json.loads, text.splitlines())
-    assert bob["submission"] == "Bob Lee" and bob["reason"] == BOB.reason and bob["status"] == "fault"
+    assert bob["submission"] == "Bob Lee" and bob["reason"] == BOB.reason and bob["status"] == "ungraded"
+    assert bob["score"] is None and bob["max_score"] is None and bob["tests"] == []
     assert ann | {"tests": ann["tests"][2:]} == {
         "submission": "ann.py",
         "digest": "e3b0",
@@ -103,8 +106,9 @@ def test_a_row_for_programs(write):
                 "name": "rows sum to one",
                 "score": 0,
                 "max_score": 3,
-                "output": "came 2.0, expected 1.0",
-                "misconception": "softmax forgotten",
+                "kind": "sum",
+                "output": "got 2.0, expected 1.0",
+                "mistake": "softmax forgotten",
             }
         ],
     }
@@ -136,7 +140,7 @@ def test_gradescope_gets_its_own_keys_and_no_other():
                 "status": "failed",
                 "name": "mask: rows sum to one",
                 "number": "02.10.1",
-                "output": "came 2.0, expected 1.0\nknown mistake: softmax forgotten",
+                "output": "got 2.0, expected 1.0\nknown mistake: softmax forgotten",
                 "output_format": "text",
                 "tags": ["02.10", "softmax forgotten"],
                 "visibility": "visible",
@@ -144,7 +148,7 @@ def test_gradescope_gets_its_own_keys_and_no_other():
         ],
     }
     assert gradescope_results(BOB)["output"] == BOB.reason
-    unnamed = gradescope_results(replace(ANN, findings=(replace(WRONG, misconception=""),)))["tests"][0]
+    unnamed = gradescope_results(replace(ANN, findings=(replace(WRONG, mistake=""),)))["tests"][0]
     assert unnamed["status"] == "failed" and unnamed["output"] == WRONG.problem and unnamed["tags"] == ["02.10"]
     assert gradescope_results(ANN, execution_time=1.5) == results | {"execution_time": 1.5}
 
@@ -154,7 +158,7 @@ def test_gradescope_s_folder_holds_the_submissions_that_there_are(write):
     assert len(list((folder / "gradescope").iterdir())) == 3 and not list(folder.parent.glob("*escaped*"))
     assert json.loads((folder / "gradescope" / "ann.py.json").read_text()) == gradescope_results(ANN)
     (folder / "gradescope" / "notes.txt").write_text("an instructor's own")
-    (folder / "gradescope" / ".gone.json.part").write_text("of a killed run")
+    (folder / "gradescope" / ".gone.json.0123abcd.part").write_text("of a killed run")
     write(ANN, formats=["gradescope"])
     assert sorted(path.name for path in (folder / "gradescope").iterdir()) == ["ann.py.json", "notes.txt"]
 
@@ -193,9 +197,9 @@ def test_junit_is_understood_by_a_parser(write):
     suites = ElementTree.parse(write(ANN, BOB, formats=["junit"]) / "junit.xml").getroot()
     bob, ann = suites
     assert ann.attrib == {"name": "ann.py", "tests": "3", "failures": "1", "errors": "0"}
-    assert bob.attrib == {"name": "Bob Lee", "tests": "3", "failures": "0", "errors": "1"}
+    assert bob.attrib == {"name": "Bob Lee", "tests": "1", "failures": "0", "errors": "1"}
     assert {each.get("name"): each.get("value") for each in bob.iter("property")} == {
-        "status": "fault",
+        "status": "ungraded",
         "reason": "a fault of the grader: KeyError",
     }
     cases = ann.findall("testcase")
@@ -205,12 +209,12 @@ def test_junit_is_understood_by_a_parser(write):
         "02.10.1 rows sum to one",
     ]
     assert [len(case) for case in cases] == [0, 0, 1]
-    assert cases[2][0].attrib == {"message": "0 of 3 points"} and "came 2.0, expected 1.0" in cases[2][0].text
-    assert bob.findall("testcase")[2][0].tag == "error"
+    assert cases[2][0].attrib == {"message": "0 of 3 points"} and "got 2.0, expected 1.0" in cases[2][0].text
+    assert bob.findall("testcase")[0][0].tag == "error"
 
 
 def test_hostile_text_breaks_no_format(write):
-    finding = Finding("02.3", HOSTILE, HOSTILE, 0, 1, HOSTILE, HOSTILE)
+    finding = Finding("02.3", HOSTILE, HOSTILE, 0, 1, HOSTILE, HOSTILE, HOSTILE)
     folder = write(Record(HOSTILE, "e3b0", "stopped", HOSTILE, (finding,)))
     assert len(rows(folder)) == 2
     assert json.loads((folder / "grades.jsonl").read_text())["tests"][0]["output"].startswith("=1+1")
@@ -234,20 +238,32 @@ def test_a_gradebook_without_records_gives_empty_files(write):
 
 
 def test_a_file_is_the_old_one_until_the_new_one_is_whole(write, monkeypatch):
-    before = contents(write(BOB, formats=["csv", "jsonl", "junit"]))
-    with monkeypatch.context() as full_disk:
+    folder = write(CYD, formats=["csv", "jsonl", "junit"])
+    before = contents(folder)
 
-        def fsync(descriptor):
-            raise OSError(errno.ENOSPC, "No space left on device")
+    def fsync(descriptor):
+        raise OSError(errno.ENOSPC, "No space left on device")
 
-        full_disk.setattr(exports.os, "fsync", fsync)
-        for each in ("csv", "jsonl", "junit"):
-            with pytest.raises(OSError, match="No space left"):
-                write(ANN, formats=[each])
-            after = contents(write(BOB, formats=[]))
-            assert {name: after[name] for name in before} == before
-    after = contents(write(ANN, formats=["csv", "jsonl", "junit"]))
+    with Gradebook.open(folder / "gradebook.sqlite") as gradebook:
+        gradebook.add(ANN)
+        with monkeypatch.context() as full_disk:
+            full_disk.setattr(os, "fsync", fsync)
+            for each in ("csv", "jsonl", "junit"):
+                with pytest.raises(OSError, match="No space left"):
+                    export(gradebook, folder, [each])
+        assert contents(folder) == before
+        export(gradebook, folder, ["csv", "jsonl", "junit"])
+    after = contents(folder)
     assert after.keys() == before.keys() and all(after[name] != before[name] for name in before)
+
+
+def test_what_is_ungraded_has_no_mark_in_any_format(write):
+    folder = write(ANN, BOB)
+    header, bob, ann = rows(folder)
+    assert bob[:4] == ["Bob Lee", "", "", "ungraded"] and bob[5:] == ["", ""]
+    assert ann[1:3] == ["3", "6"] and header[1:3] == ["score", "max_score"]
+    results = gradescope_results(BOB)
+    assert "score" not in results and results["tests"] == [] and "KeyError" in results["output"]
 
 
 def test_an_unknown_format_is_refused_before_anything_is_written(write, tmp_path):
@@ -259,3 +275,11 @@ def test_an_unknown_format_is_refused_before_anything_is_written(write, tmp_path
 def test_formats_that_are_present_are_named(write):
     assert exports.present(write(ANN, formats=["junit", "gradescope"])) == ["gradescope", "junit"]
     assert exports.present(write(folder="other")) == list(FORMATS)
+
+
+def test_what_a_killed_sitting_left_is_removed(write):
+    folder = write(ANN)
+    for name in (".grades.csv.0a1b.part", "gradescope/.b.json.2c3d.part"):
+        (folder / name).write_text("half")
+    before = contents(write(ANN))
+    assert before and not any(name.endswith(".part") for name in before)

@@ -22,11 +22,11 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from course_lib.grading import exports, grade_command
-from course_lib.grading.declarations import exercises
+from course_lib.grading import grade_command
+from course_lib.grading.catalogue import catalogue
 from course_lib.grading.gradebook import Gradebook
 from course_lib.grading.grader import digest
-from course_lib.grading.records import FAULT, GRADED, STOPPED, UNREADABLE, Finding, Record
+from course_lib.grading.records import GRADED, STOPPED, UNGRADED, UNREADABLE, Finding, Record
 from course_lib.grading.unattended import unattended
 from course_lib.project import CourseError, root
 
@@ -44,8 +44,10 @@ def fake_grade(name, paths, settings):
     findings = tuple(
         Finding(each, "f", "right", drawn % 7, 7, "" if drawn % 7 == 6 else text) for each in settings.exercises
     )
-    status = FAULT if "fault" in text else GRADED
-    return Record(name, digest(paths), status, "a reason" if status == FAULT else "", findings, text, text, time.time())
+    status = UNGRADED if "fault" in text else GRADED
+    return Record(
+        name, digest(paths), status, "a reason" if status == UNGRADED else "", findings, text, text, time.time()
+    )
 
 
 @pytest.fixture
@@ -95,7 +97,7 @@ def test_a_run_says_what_it_does_and_writes_what_it_was_asked_for(fake, handed_i
     assert grade(handed_in, tmp_path / "grades") == 0
     out, err = capsys.readouterr()
     assert err == "" and "\x1b" not in out
-    points = sum(exercise.points for exercise in exercises("02"))
+    points = sum(exercise.points for exercise in catalogue().exercises("02"))
     assert f"submissions: 6 in {handed_in}\n" in out
     assert f"exercises: 02.1, 02.2, 02.3, 02.4, 02.5 ({points} points)\n" in out
     assert "sandbox: landlock; limit: 10 s a submission; seed: 7\n" in out
@@ -147,14 +149,14 @@ def test_a_fault_is_exit_code_1_and_shown_first(fake, handed_in, tmp_path, capsy
     assert grade(handed_in, tmp_path / "grades") == 1
     lines = capsys.readouterr().out.splitlines()
     header = next(number for number, line in enumerate(lines) if line.split() == ["submission", "points", "status"])
-    assert lines[header + 1].split()[0] == "zoe.py" and lines[header + 1].rstrip().endswith("fault: a reason")
+    assert lines[header + 1].split()[0] == "zoe.py" and lines[header + 1].rstrip().endswith("ungraded: a reason")
 
 
 @pytest.mark.parametrize("width", [80, 120])
 def test_the_summary_fits_shows_the_urgent_first_and_obeys_no_name(monkeypatch, capsys, width):
     monkeypatch.setenv("COLUMNS", str(width))
     records = [Record(f"student {n:03}", "", GRADED, "", (Finding("02.3", "f", "p", n % 11, 10),)) for n in range(66)]
-    for status, name in ((UNREADABLE, "z1"), (STOPPED, "z2"), (FAULT, "z3 \x1b[2J[red]" + "long" * 50)):
+    for status, name in ((UNREADABLE, "z1"), (STOPPED, "z2"), (UNGRADED, "z3 \x1b[2J[red]" + "long" * 50)):
         records.append(Record(name, "", status, "a long reason " * 20, (Finding("02.3", "f", "p", 0, 10),)))
     grade_command._summarise(records)
     out = capsys.readouterr().out
@@ -420,7 +422,7 @@ def test_a_full_disk_loses_nothing(fake, handed_in, tmp_path, monkeypatch):
         def fsync(descriptor):
             raise OSError(errno.ENOSPC, "No space left on device")
 
-        disk.setattr(exports.os, "fsync", fsync)
+        disk.setattr(os, "fsync", fsync)
         with pytest.raises(CourseError, match="No space left on device; what is graded is kept"):
             grade(handed_in, out, resume=True)
     fake.clear()
@@ -675,7 +677,7 @@ def test_ctrl_c_and_a_kill_of_two_processes_leave_none_behind(sandboxed, tmp_pat
                 started |= more
             end(sitting)
             said = "" if sitting.wait() == -signal.SIGKILL else sitting.stderr.read().decode()
-        assert len(started) >= 4  # itself, the zygote that tried the lock, two workers
+        assert len(started) >= 4  # itself, the fork_server that tried the lock, two workers
         deadline = time.monotonic() + 60
         while started & running().keys() and time.monotonic() < deadline:
             time.sleep(0.05)

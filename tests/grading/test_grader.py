@@ -6,24 +6,24 @@ import jupytext
 import pytest
 
 from course_lib.grading import grader
-from course_lib.grading.declarations import chapters, exercises, find_exercise
+from course_lib.grading.catalogue import catalogue
+from course_lib.grading.collect import chapters_answered, find_submissions
 from course_lib.grading.grader import Settings, digest, grade_submission
-from course_lib.grading.isolation import probe, sandbox, zygote
-from course_lib.grading.isolation.limits import Limits
-from course_lib.grading.records import FAULT, GRADED, STOPPED, UNREADABLE
-from course_lib.grading.submissions import chapters_answered, find_submissions
+from course_lib.grading.records import GRADED, STOPPED, UNGRADED, UNREADABLE
+from course_lib.grading.sandbox import fork_server, probe, tiers
+from course_lib.grading.sandbox.limits import Limits
 from course_lib.project import CourseError, find_chapter, root
 
-EVERYTHING = tuple(exercise.id for chapter in chapters() for exercise in exercises(chapter))
+EVERYTHING = tuple(exercise.id for chapter in catalogue().chapters for exercise in catalogue().exercises(chapter))
 TIERS = [
     pytest.param(tier, marks=pytest.mark.skipif(not probe.works(tier), reason=f"{tier} does not work here"))
-    for tier in (sandbox.BUBBLEWRAP, sandbox.LANDLOCK)
+    for tier in (tiers.BUBBLEWRAP, tiers.LANDLOCK)
 ]
 RIGHT = "def attend(weights, values):\n    return (weights[..., None] * values).sum(1)\n"
 WRONG = "def attend(weights, values):\n    return values.sum(1)\n"
 
 
-def settings(*exercises, tier=sandbox.PROCESS, seed=1):
+def settings(*exercises, tier=tiers.PROCESS, seed=1):
     return Settings(seed, exercises or ("02.3",), Limits(wall=5.0, step=0.5), tier)
 
 
@@ -42,15 +42,15 @@ def hand_in(tmp_path):
 
 
 @pytest.mark.parametrize("tier", TIERS)
-@pytest.mark.parametrize("chapter", chapters())
+@pytest.mark.parametrize("chapter", catalogue().chapters)
 def test_worked_answers_earn_full_marks_and_stubs_none_behind_a_lock(tier, chapter, tmp_path):
-    ids = tuple(exercise.id for exercise in exercises(chapter))
+    ids = tuple(exercise.id for exercise in catalogue().exercises(chapter))
     notebook = tmp_path / f"{chapter}_worked.ipynb"
     jupytext.write(jupytext.read(find_chapter(root() / "solutions", chapter, ".md")), notebook)
     for seed in (1, 2, 3):
         record = grade_submission("worked", (str(notebook),), settings(*ids, tier=tier, seed=seed))
         assert record.status == GRADED and record.reason == ""
-        assert record.earned == record.points == sum(find_exercise(each).points for each in ids)
+        assert record.earned == record.points == sum(catalogue().find(each).points for each in ids)
     stub = find_chapter(root() / "exercises", chapter, ".ipynb")
     record = grade_submission("stub", (str(stub),), settings(*ids, tier=tier))
     assert record.status == GRADED and record.earned == 0
@@ -60,7 +60,7 @@ def test_worked_answers_earn_full_marks_and_stubs_none_behind_a_lock(tier, chapt
 def test_a_record_has_every_property_whatever_was_handed_in(hand_in):
     everything = [
         (exercise.id, task.function, each.name, each.points)
-        for exercise in map(find_exercise, EVERYTHING)
+        for exercise in map(catalogue().find, EVERYTHING)
         for task in exercise.tasks
         for each in task.properties
     ]
@@ -91,10 +91,10 @@ def test_the_status_says_what_became_of_it(hand_in):
     assert nothing.status == UNREADABLE and "no notebook" in nothing.reason
 
 
-def test_a_misconception_is_named_at_what_it_breaks(hand_in):
+def test_a_mistake_is_named_at_what_it_breaks(hand_in):
     summed = hand_in({"a.py": "def attend(weights, values):\n    return (weights[..., None] * values).mean(1)\n"})
-    assert {each.misconception for each in summed.findings if each.problem} != {""}
-    assert all(each.misconception == "" for each in summed.findings if not each.problem)
+    assert {each.mistake for each in summed.findings if each.problem} != {""}
+    assert all(each.mistake == "" for each in summed.findings if not each.problem)
 
 
 def test_of_several_files_the_best_counts_for_each_exercise(hand_in):
@@ -114,21 +114,21 @@ def test_the_same_seed_gives_the_same_record_and_another_other_cases(hand_in):
 
 
 def test_a_worker_that_was_killed_is_replaced(hand_in):
-    first = zygote.for_tier(sandbox.PROCESS)
+    first = fork_server.for_tier(tiers.PROCESS)
     first._process.kill()
     first._process.wait()
     assert hand_in({"a.py": RIGHT}).earned == 6
-    assert zygote.for_tier(sandbox.PROCESS) is not first
+    assert fork_server.for_tier(tiers.PROCESS) is not first
 
 
-def test_a_fault_of_ours_is_a_record_too(hand_in, monkeypatch):
+def test_a_fault_of_ours_is_no_mark(hand_in, monkeypatch):
     def broken(*_):
         raise ZeroDivisionError("ours")
 
     monkeypatch.setattr(grader, "judge_task", broken)
     record = hand_in({"a.py": RIGHT})
-    assert record.status == FAULT and "ZeroDivisionError: ours" in record.reason
-    assert record.earned == 0 and record.points == 6
+    assert record.status == UNGRADED and "ZeroDivisionError: ours" in record.reason
+    assert record.earned is None and record.findings == ()
 
 
 def test_what_was_printed_and_written_is_kept_without_what_a_terminal_obeys(hand_in):
@@ -176,7 +176,7 @@ def test_the_chapters_that_somebody_answered(tmp_path):
     (tmp_path / "a.py").write_text("def soft(x): pass")
     (tmp_path / "b.py").write_text(RIGHT)
     found, _ = find_submissions(tmp_path, tmp_path / "grades")
-    assert chapters_answered(found) == ["02"]
+    assert chapters_answered(catalogue(), found) == ["02"]
 
 
 # ---------------------------------------------------------------- what a clever student found

@@ -1,20 +1,23 @@
 """Classes of nn.Module and functions that return a tuple as answers: in this process and through a worker."""
 
 import linecache
+from types import SimpleNamespace
 
 import pytest
 import torch
 from torch import nn
 
-from course_lib.grading import notebook, report
+from course_lib.grading import notebook
 from course_lib.grading.call import in_process
-from course_lib.grading.exercise import Exercise, Given, Misconception, Property, Task
-from course_lib.grading.isolation.limits import Limits
-from course_lib.grading.isolation.zygote import start_strongest
-from course_lib.grading.judges import as_function, equals, gradients_equal, inputs_unchanged, of_output, sums_to
-from course_lib.grading.judging import judge_task
-from course_lib.grading.session import Isolated
-from course_lib.grading.submission import WHOLE_FILE, Cell
+from course_lib.grading.checks import as_function, equals, gradients_equal, inputs_unchanged, of_output, sums_to
+from course_lib.grading.engine import judge_task
+from course_lib.grading.exercise import Exercise, Given, Mistake, Property, Task
+from course_lib.grading.notebook_file import WHOLE_FILE, Cell
+from course_lib.grading.reports import learner
+from course_lib.grading.sandbox.fork_server import start_strongest
+from course_lib.grading.sandbox.limits import Limits
+from course_lib.grading.session import SandboxedSession
+from course_lib.grading.wording import sentence
 
 # ---------------------------------------------------------------- a class: Scaled(d_model)(inputs)
 
@@ -59,16 +62,16 @@ SCALED = Exercise(
             examples=(EXAMPLE,),
             reference=scaled,
             properties=(
-                Property("every feature scaled and shifted", 2, equals(scaled)),
-                Property("gradients for inputs and parameters", 3, gradients_equal(scaled)),
+                Property("every feature scaled and shifted", 2, equals()),
+                Property("gradients for inputs and parameters", 3, gradients_equal()),
                 Property("inputs unchanged", 1, inputs_unchanged, only_when_right=True),
             ),
-            misconceptions=(
-                Misconception(
+            mistakes=(
+                Mistake(
                     "bias forgotten",
-                    "this forgets the bias",
-                    lambda d_model, state, inputs: inputs * state["weight"],
                     breaks="every feature scaled and shifted",
+                    sentence="this forgets the bias",
+                    make=lambda: lambda d_model, state, inputs: inputs * state["weight"],
                 ),
             ),
             constructor=("d_model",),
@@ -114,16 +117,16 @@ LOOK_UP = Exercise(
             examples=({"scores": torch.zeros(1, 2), "values": torch.tensor([[1.0], [3.0]])},),
             reference=look_up,
             properties=(
-                Property("the weighted values", 2, of_output(0, equals(look_up))),
-                Property("weights sum to one", 1, of_output(1, sums_to(1, look_up))),
-                Property("gradients", 1, gradients_equal(look_up)),
+                Property("the weighted values", 2, of_output(0, equals())),
+                Property("weights sum to one", 1, of_output(1, sums_to(1))),
+                Property("gradients", 1, gradients_equal()),
             ),
-            misconceptions=(
-                Misconception(
+            mistakes=(
+                Mistake(
                     "softmax over the queries",
-                    "this is what a softmax over the queries gives",
-                    lambda scores, values: (scores.softmax(0) @ values, scores.softmax(0)),
                     breaks="weights sum to one",
+                    sentence="this is what a softmax over the queries gives",
+                    make=lambda: lambda scores, values: (scores.softmax(0) @ values, scores.softmax(0)),
                 ),
             ),
             outputs=("output", "weights"),
@@ -159,15 +162,13 @@ KEEPS_ORDER = Exercise(
             },
             examples=({"layer": LAYERS[0], "inputs": torch.tensor([1.0, 2.0])},),
             reference=lambda **named: torch.tensor(keeps_order(**named)),
-            properties=(
-                Property("rising and falling layers", 2, equals(lambda **named: torch.tensor(keeps_order(**named)))),
-            ),
-            misconceptions=(
-                Misconception(
+            properties=(Property("rising and falling layers", 2, equals()),),
+            mistakes=(
+                Mistake(
                     "always",
-                    "this says yes to every layer",
-                    lambda layer, inputs: torch.tensor(True),
                     breaks="rising and falling layers",
+                    sentence="this says yes to every layer",
+                    make=lambda: lambda layer, inputs: torch.tensor(True),
                 ),
             ),
         ),
@@ -180,14 +181,14 @@ KEEPS_ORDER = Exercise(
 
 
 @pytest.fixture(scope="module")
-def zygote():
+def fork_server():
     started = start_strongest().wait()
     yield started
     started.close()
 
 
 @pytest.fixture(params=["in this process", "through a worker"])
-def judged(request, zygote):
+def judged(request, fork_server):
     """Return a function that judges one source text of an answer; the two ways give the same verdicts."""
 
     def here(exercise, source, seed):
@@ -199,7 +200,7 @@ def judged(request, zygote):
     def there(exercise, source, seed):
         (task,) = exercise.tasks
         cells = [Cell(WHOLE_FILE, source)]
-        with Isolated(zygote, "mine.py", cells, [task.function], Limits(), seed) as session:
+        with SandboxedSession(fork_server, "mine.py", cells, [task.function], Limits()) as session:
             session.submission(exercise)
             return judge_task(exercise, task, session.answerer(exercise, task), seed)
 
@@ -209,7 +210,8 @@ def judged(request, zygote):
 
 def problems(result):
     """Return what is wrong, by the name of the property."""
-    return {verdict.property.name: verdict.problem for verdict in result.verdicts if verdict.problem}
+    found = (verdict for verdict in result.verdicts if verdict.problem)
+    return {verdict.property.name: sentence(verdict.problem, result.task) for verdict in found}
 
 
 @pytest.mark.parametrize(
@@ -235,18 +237,18 @@ VALUES, GRADIENTS, UNCHANGED = (each.name for each in SCALED.tasks[0].properties
     ("source", "broken", "said"),
     [
         (MADE + "raise NotImplementedError", VALUES, "not written yet: write Scaled(d_model)(inputs), which returns"),
-        (MADE.replace("d_model", "width") + RIGHT, VALUES, "expected the signature Scaled(d_model)(inputs), came"),
+        (MADE.replace("d_model", "width") + RIGHT, VALUES, "expected the signature Scaled(d_model)(inputs), got"),
         (MADE.replace("bias", "shift") + RIGHT.replace("bias", "shift"), VALUES, "bias"),
         (MADE.replace("nn.Parameter(torch.zeros(d_model))", "torch.zeros(d_model)") + RIGHT, VALUES, "bias"),
         (MADE + "return inputs * self.weight", VALUES, "expected [[2.5, 30.0]]"),
-        (MADE + "return", VALUES, "came nothing (is `return` missing?)"),
-        (MADE + f"{RIGHT}, inputs", VALUES, "came a tuple of 2 tensors, expected a tensor"),
+        (MADE + "return", VALUES, "got nothing (is `return` missing?)"),
+        (MADE + f"{RIGHT}, inputs", VALUES, "got a tuple of 2 tensors, expected a tensor"),
         (MADE + "return (inputs * self.weight + self.bias).detach()", GRADIENTS, "the answer has no gradient"),
         (MADE + f"with torch.no_grad(): {RIGHT}", GRADIENTS, "the answer has no gradient"),
-        (MADE + "return inputs * self.weight.detach() + self.bias", GRADIENTS, "weight: came [0.0, 0.0], expected ["),
-        (MADE + "return inputs.detach() * self.weight + self.bias", GRADIENTS, "inputs: came [[0.0, 0.0]], expected ["),
+        (MADE + "return inputs * self.weight.detach() + self.bias", GRADIENTS, "weight: got [0.0, 0.0], expected ["),
+        (MADE + "return inputs.detach() * self.weight + self.bias", GRADIENTS, "inputs: got [[0.0, 0.0]], expected ["),
         (MADE + "return inputs * self.weight.exp().log() + self.bias * 2 - self.bias.detach()", GRADIENTS, "gradient"),
-        (MADE + "inputs += 0; inputs[0] = 0; return inputs", VALUES, "came [[0.0, 0.0]]"),
+        (MADE + "inputs += 0; inputs[0] = 0; return inputs", VALUES, "got [[0.0, 0.0]]"),
     ],
 )
 def test_wrong_modules_lose_the_points_of_what_is_wrong(judged, source, broken, said):
@@ -257,12 +259,12 @@ def test_wrong_modules_lose_the_points_of_what_is_wrong(judged, source, broken, 
         assert found[UNCHANGED] == "counts once the values are right"
 
 
-def test_the_misconception_of_a_module_is_named(judged):
+def test_the_mistake_of_a_module_is_named(judged):
     result = judged(SCALED, MADE + "return inputs * self.weight")
-    assert result.misconception.name == "bias forgotten"
-    said = " ".join(report.render(SCALED, [result]).split())
+    assert result.mistake.name == "bias forgotten"
+    said = " ".join(learner.render(SCALED, [result]).split())
     assert (
-        "d_model = 2, parameters of our own, inputs = [[1.0, 10.0]]: came [[2.0, 30.0]], expected [[2.5, 30.0]]" in said
+        "d_model = 2, parameters of our own, inputs = [[1.0, 10.0]]: got [[2.0, 30.0]], expected [[2.5, 30.0]]" in said
     )
     assert "this forgets the bias" in said
 
@@ -289,7 +291,8 @@ def test_a_gradient_cannot_be_right_by_chance(judged):
 
 
 def test_a_class_is_checked_in_a_notebook(monkeypatch, capsys):
-    monkeypatch.setattr(notebook, "find_task", lambda name: (SCALED, SCALED.tasks[0]) if name == "Scaled" else None)
+    found = {"Scaled": (SCALED, SCALED.tasks[0])}
+    monkeypatch.setattr(notebook, "catalogue", lambda package: SimpleNamespace(find_task=found.get))
     names = {}
     exec(MADE + RIGHT, names)
     notebook.check(names["Scaled"])
@@ -318,10 +321,10 @@ def test_honest_tuples_earn_full_marks(judged, source):
 @pytest.mark.parametrize(
     ("end", "broken", "said"),
     [
-        ("weights @ values", {OUTPUT, WEIGHTS, TUPLE_GRADIENTS}, "came one tensor, expected a tuple (output, weights)"),
-        ("weights @ values, weights, 1 * weights", {OUTPUT, WEIGHTS, TUPLE_GRADIENTS}, "came a tuple of 3 tensors"),
-        ("[weights @ values, weights]", {OUTPUT, WEIGHTS, TUPLE_GRADIENTS}, "came a list, expected a tuple (output"),
-        ("weights @ values, None", {OUTPUT, WEIGHTS, TUPLE_GRADIENTS}, "came nothing"),
+        ("weights @ values", {OUTPUT, WEIGHTS, TUPLE_GRADIENTS}, "got one tensor, expected a tuple (output, weights)"),
+        ("weights @ values, weights, 1 * weights", {OUTPUT, WEIGHTS, TUPLE_GRADIENTS}, "got a tuple of 3 tensors"),
+        ("[weights @ values, weights]", {OUTPUT, WEIGHTS, TUPLE_GRADIENTS}, "got a list, expected a tuple (output"),
+        ("weights @ values, None", {OUTPUT, WEIGHTS, TUPLE_GRADIENTS}, "got nothing"),
         ("weights @ values, scores.exp()", {WEIGHTS}, "a row [1.0, 1.0] sums to 2.0, expected 1"),
         ("weights.detach() @ values, weights", {TUPLE_GRADIENTS}, "gradient for scores"),
     ],
@@ -331,9 +334,9 @@ def test_wrong_tuples_lose_the_points_of_what_is_wrong(judged, end, broken, said
     assert found.keys() == broken and all(said in found[name] for name in broken)
 
 
-def test_the_misconception_of_a_tuple_is_named(judged):
+def test_the_mistake_of_a_tuple_is_named(judged):
     result = judged(LOOK_UP, WRITTEN.replace("-1", "0") + "weights @ values, weights")
-    assert result.misconception.name == "softmax over the queries"
+    assert result.mistake.name == "softmax over the queries"
 
 
 @pytest.mark.parametrize(
@@ -348,8 +351,8 @@ def test_a_given_function_is_called_and_a_truth_value_counts(judged, end):
 def test_a_report_names_a_given_function_and_a_learner_is_not_told_its_name(judged):
     result = judged(KEEPS_ORDER, "def keeps_order(layer, inputs):\n    return not hasattr(layer, 'title')")
     (problem,) = problems(result).values()
-    assert "layer = the opposite" in problem and "came True, expected False" in problem
-    assert result.misconception.name == "always"
+    assert "layer = the opposite" in problem and "got True, expected False" in problem
+    assert result.mistake.name == "always"
 
 
 @pytest.mark.parametrize(

@@ -9,16 +9,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from course_lib.grading.declarations import find_exercise
+from course_lib.grading.catalogue import catalogue
 from course_lib.grading.grader import Settings, grade_submission
-from course_lib.grading.isolation import probe, sandbox
-from course_lib.grading.isolation.limits import Limits
 from course_lib.grading.records import GRADED, STOPPED, UNREADABLE
+from course_lib.grading.sandbox import probe, tiers
+from course_lib.grading.sandbox.limits import Limits
 
 EXERCISE = "02.3"
 DUE = [
     (EXERCISE, task.function, each.name, each.points)
-    for task in find_exercise(EXERCISE).tasks
+    for task in catalogue().find(EXERCISE).tasks
     for each in task.properties
 ]
 LIMITS = Limits(wall=4.0, step=1.0)
@@ -132,7 +132,7 @@ def files(draw):
 
 @pytest.fixture(scope="module")
 def tier():
-    for each in (sandbox.LANDLOCK, sandbox.BUBBLEWRAP):
+    for each in (tiers.LANDLOCK, tiers.BUBBLEWRAP):
         if probe.works(each):
             return each
     pytest.skip("no lock works here, and what a broken notebook runs is nobody's guess")

@@ -3,14 +3,15 @@
 import json
 import re
 from datetime import date
+from pathlib import Path
 
 import pytest
 
 from course_lib.grading import progress
-from course_lib.grading.declarations import chapters, exercises
+from course_lib.grading.catalogue import catalogue
 from course_lib.grading.progress import FILE, SET_ASIDE, Checked, Progress
 
-EVERY = [exercise for chapter in chapters() for exercise in exercises(chapter)]
+EVERY = [exercise for chapter in catalogue().chapters for exercise in catalogue().exercises(chapter)]
 TOTAL = sum(exercise.points for exercise in EVERY)
 TODAY = "2026-03-14"
 
@@ -106,7 +107,7 @@ def test_where_nothing_can_be_written_that_is_one_sentence(folder, capsys):
 
 def test_a_write_that_fails_leaves_the_old_file_and_nothing_beside_it(folder, capsys, monkeypatch):
     progress.write(folder, some())
-    monkeypatch.setattr(progress.Path, "replace", lambda *paths: (_ for _ in ()).throw(OSError(28, "disk full")))
+    monkeypatch.setattr(Path, "replace", lambda *paths: (_ for _ in ()).throw(OSError(28, "disk full")))
     progress.write(folder, Progress())
     assert progress.read(folder) == some() and [path.name for path in folder.iterdir()] == [FILE]
     assert capsys.readouterr().err.endswith("so this is not noted: disk full\n")
@@ -116,7 +117,7 @@ def test_a_write_that_fails_leaves_the_old_file_and_nothing_beside_it(folder, ca
 
 
 def test_the_overview_counts_the_last_check_and_the_best(folder):
-    found = progress.overview(some(), {"02"})
+    found = progress.overview(catalogue(), some(), {"02"})
     assert (found["earned"], found["best"], found["points"]) == (6, 7, TOTAL)
     rows = {row["exercise"]: row for row in found["exercises"]}
     assert len(rows) == len(EVERY) and list(rows) == sorted(rows)
@@ -135,7 +136,7 @@ def test_the_overview_counts_the_last_check_and_the_best(folder):
 
 def full(*chapters):
     found = Progress()
-    for row in progress.overview(found, set())["exercises"]:
+    for row in progress.overview(catalogue(), found, set())["exercises"]:
         if row["exercise"][:2] in chapters:
             found.note_check(row["exercise"], row["points"])
     return found
@@ -148,25 +149,32 @@ def full(*chapters):
         (Progress(), {"02"}, "write 02.1 (Map to rows), then: course check 02.1"),
         (some(), {"02"}, "mend 02.2 (Additive attention weights); for help: course hint 02.2"),
         (full("02"), {"02"}, "begin chapter 03 with: course start 03"),
-        (full(*chapters()[1:]), set(chapters()[1:]), "begin chapter 00 with: course start 00"),
+        (full(*catalogue().chapters[1:]), set(catalogue().chapters[1:]), "begin chapter 00 with: course start 00"),
         (full("02"), {"00", "02"}, "write 00.1 (Six einops puzzles), then: course check 00.1"),
-        (full(*chapters()), set(chapters()), "nothing is left, all exercises have all their points"),
+        (
+            full(*catalogue().chapters),
+            set(catalogue().chapters),
+            "nothing is left, all exercises have all their points",
+        ),
     ],
 )
 def test_what_to_do_next(done, own, said):
-    assert progress.overview(done, own)["next"] == said
+    assert progress.overview(catalogue(), done, own)["next"] == said
 
 
 def test_when_all_hints_are_seen_none_is_offered():
     found = some()
     found.note_hint("02.2", 3)
-    assert progress.overview(found, {"02"})["next"] == "mend 02.2 (Additive attention weights), then: course check 02.2"
+    assert (
+        progress.overview(catalogue(), found, {"02"})["next"]
+        == "mend 02.2 (Additive attention weights), then: course check 02.2"
+    )
 
 
 @pytest.mark.parametrize("width", [60, 80, 120])
 def test_the_table_fits_and_is_plain_where_there_is_no_terminal(width, monkeypatch, capsys):
     monkeypatch.setenv("COLUMNS", str(width))
-    progress.show(progress.overview(some(), {"02"}))
+    progress.show(progress.overview(catalogue(), some(), {"02"}))
     out = capsys.readouterr().out
     lines = [line.rstrip() for line in out.splitlines()]
     assert "\033" not in out and max(map(len, lines[:-1])) <= width and "…" not in out
@@ -185,10 +193,10 @@ def test_colour_on_a_terminal_is_left_out_where_no_color_is_set(monkeypatch, cap
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.setenv("FORCE_COLOR", "1")  # as on a terminal
     monkeypatch.delenv("NO_COLOR", raising=False)
-    progress.show(progress.overview(full("02"), {"02"}))
+    progress.show(progress.overview(catalogue(), full("02"), {"02"}))
     assert "\033[32m" in capsys.readouterr().out
     monkeypatch.setenv("NO_COLOR", "1")
-    progress.show(progress.overview(full("02"), {"02"}))
+    progress.show(progress.overview(catalogue(), full("02"), {"02"}))
     assert "\033[32m" not in capsys.readouterr().out
 
 

@@ -9,11 +9,18 @@ import sys
 
 import pytest
 
-from course_lib.grading import similarity
+from course_lib.grading.catalogue import catalogue
 from course_lib.grading.gradebook import Gradebook
 from course_lib.grading.records import GRADED, Finding, Record
-from course_lib.grading.similarity import Comparison, Pair, compare, find_code
+from course_lib.grading.reports import similarity
+from course_lib.grading.reports.similarity import Comparison, Pair, find_code
 from course_lib.project import root
+
+
+def compare(records):
+    """Compare the submissions of a class of this course."""
+    return similarity.compare(records, catalogue())
+
 
 # What students write: in `⟨a¦b¦c⟩` the first is the most frequent; $1, $2, ... are names of their own choice.
 ANSWERS = {
@@ -327,7 +334,7 @@ def test_hostile_code_is_left_out_or_compared_and_says_nothing(tmp_path):
         )
     programme = f"""
 import pathlib, threading
-from course_lib.grading.similarity import find_code
+from course_lib.grading.reports.similarity import find_code
 def read():
     for path in sorted(pathlib.Path({str(tmp_path)!r}).iterdir()):
         code = find_code(path.read_text(encoding="utf-8", errors="surrogatepass"), "attend")

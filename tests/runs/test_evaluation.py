@@ -7,22 +7,22 @@ from course_lib.evaluation import bits_per_character
 from course_lib.models.language_model import LanguageModel
 
 
-def model_of(longest):
-    model = LanguageModel(vocabulary=7, longest=longest, d_model=8, heads=2, layers=1)
+def model_of(max_length):
+    model = LanguageModel(vocab_size=7, max_length=max_length, d_model=8, heads=2, layers=1)
     torch.nn.init.normal_(model.embed.weight)
     return model
 
 
-@pytest.mark.parametrize("longest", [1, 4, 5])
+@pytest.mark.parametrize("max_length", [1, 4, 5])
 @pytest.mark.parametrize("length", [2, 4, 5, 6, 9, 10, 17])
-def test_every_token_is_predicted_once_with_enough_before_it(longest, length):
-    model, tokens = model_of(longest), torch.randint(7, (length,))
-    for stride in range(1, longest + 1):
+def test_every_token_is_predicted_once_with_enough_before_it(max_length, length):
+    model, tokens = model_of(max_length), torch.randint(7, (length,))
+    for stride in range(1, max_length + 1):
         nats = 0.0
         for place in range(1, length):
-            window = math.ceil(max(0, place - longest) / stride) * stride  # the first that reaches as far
-            scores = model(tokens[window:place].unsqueeze(0))[0, -1]
-            nats -= scores.log_softmax(dim=-1)[tokens[place]].item()
+            window = math.ceil(max(0, place - max_length) / stride) * stride  # the first that reaches as far
+            logits = model(tokens[window:place].unsqueeze(0))[0, -1]
+            nats -= logits.log_softmax(dim=-1)[tokens[place]].item()
         expected = nats / math.log(2) / (length - 1)
         assert bits_per_character(model, tokens, stride) == pytest.approx(expected, abs=1e-5)
 

@@ -9,6 +9,7 @@ import torch
 from course_lib.checkpoints import read_checkpoint
 from course_lib.project import root
 from tests.runs.examples import rows, write_pairs
+from tests.seed import SEED
 
 WAYS = ("step", "samples", "tensors", "facts", "old", "stopped")
 
@@ -18,10 +19,9 @@ def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("killed")
     file = write_pairs(folder / "pairs.txt")
     script = root() / "tests" / "runs" / "killing.py"
-    done = subprocess.run(
-        [sys.executable, script, folder, file], cwd=root(), env={"PYTHONPATH": str(root()), "OMP_NUM_THREADS": "1"},
-        capture_output=True, text=True,
-    )  # fmt: skip
+    environment = {"PYTHONPATH": str(root()), "OMP_NUM_THREADS": "1", "COURSE_TEST_SEED": str(SEED)}
+    command = [sys.executable, script, folder, file]
+    done = subprocess.run(command, cwd=root(), env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     (folder / "said.txt").write_text(done.stdout)
     return folder

@@ -1,12 +1,14 @@
 """What cannot be is said in one sentence, and nothing is written."""
 
 import dataclasses
+import errno
 
 import pytest
 
+from course_lib import files
 from course_lib.project import CourseError
-from course_lib.runs import sample, train
-from course_lib.runs.settings import DEFAULTS, FILE, checked, settle
+from course_lib.runs import datasets, sample, train
+from course_lib.runs.settings import settle
 from tests.runs.examples import write_pairs
 
 WRONG = {
@@ -60,18 +62,24 @@ def test_wrong_settings_are_one_sentence(tmp_path, sentence):
     assert sorted(tmp_path.rglob("*")) == before
 
 
-def test_every_default_can_be():
-    for task, sets in DEFAULTS.items():
-        for data, settings in sets.items():
-            checked(dataclasses.replace(settings, every=1) if data == FILE else settle(task, data, device="cpu"))
-            assert settings.task == task and settings.batch % settings.accumulate == 0
+def test_every_default_can_be(tmp_path):
+    file = write_pairs(tmp_path / "pairs.txt")
+    for task in datasets.tasks():
+        known = datasets.of_task(task)
+        files = {file: own} if (own := datasets.own_file(task, file)) else {}
+        assert [dataset.embedded for dataset in known.values()] == [True] + [False] * (len(known) - 1)
+        for data, dataset in (known | files).items():
+            settings = settle(task, data, device="cpu")
+            assert dataset.task == task and settings.batch % settings.accumulate == 0
+            assert (settings.vocabulary is None) == (dataset.vocabulary is not None)
+            assert bool(dataset.draw) == bool(dataset.amount)
 
 
 def test_what_is_given_counts_and_the_rest_is_the_default():
     settings = settle("language-model", steps=30, width=None, device="cpu")
-    default = DEFAULTS["language-model"]["python-reference"]
-    assert dataclasses.replace(settings, every=0) == dataclasses.replace(default, steps=30)
-    assert settings.every == 3
+    default = settle("language-model", data="python-reference", device="cpu")
+    assert dataclasses.replace(settings, every=0) == dataclasses.replace(default, steps=30, every=0)
+    assert (settings.every, default.steps, default.every) == (3, 600, 60)
 
 
 def test_a_run_goes_on_with_its_own_settings_and_name(tmp_path):
@@ -104,3 +112,18 @@ def test_a_broken_run_is_one_sentence(tmp_path):
         with pytest.raises(CourseError, match=f"{name}|{sentence}"):
             sample.sample(out)
         (out / name).write_bytes(kept)
+
+
+@pytest.mark.parametrize("name", ["vocabulary.json", "config.json", "checkpoint-00000000.safetensors", "curves.png"])
+def test_a_full_disk_is_one_sentence(tmp_path, monkeypatch, name):
+    settle = files._settle
+
+    def until_it_is_full(part, path):
+        if path.name == name:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        settle(part, path)
+
+    monkeypatch.setattr(files, "_settle", until_it_is_full)
+    with pytest.raises(CourseError, match="run.* cannot be written: No space left on device"):
+        train.train("classifier", steps=1, batch=2, width=8, out=tmp_path / "run")
+    assert not list((tmp_path / "run").glob(".*"))

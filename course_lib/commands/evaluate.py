@@ -1,0 +1,16 @@
+"""`course evaluate`: what a trained model is worth."""
+
+from typing import Annotated
+
+import typer
+
+from course_lib.commands._options import Run
+from course_lib.commands._torch import importing_torch
+
+
+def run(run: Run, device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu") -> None:
+    """Measure a trained model on data that it has not seen."""
+    with importing_torch():
+        from course_lib.runs import evaluate
+
+    evaluate.evaluate(run, device)

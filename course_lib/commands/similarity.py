@@ -1,0 +1,10 @@
+"""`course similarity`: answers that are alike."""
+
+from course_lib.commands._options import AsJson, Grades
+
+
+def run(grades: Grades, as_json: AsJson = False) -> None:
+    """List answers that are more alike than chance would have it."""
+    from course_lib.grading.reports import similarity
+
+    similarity.similarity(grades, as_json)

@@ -1,0 +1,13 @@
+"""The exercises of this course: chapter_05/ex2_causal_mask.py is exercise 05.2.
+
+A module says what is verified and how people go wrong; `solutions/05_*.md` has the statement and the worked answer, and
+`tests/exercises/chapter_05/ex2_causal_mask.py` right answers that are written differently. Nothing lists an exercise
+anywhere: `grading.catalogue` finds it by its place. What exercises share stands in `drawing`, `operators`, and for one
+chapter in its modules that begin with an underscore.
+"""
+
+from pathlib import Path
+
+_REPOSITORY = Path(__file__).resolve().parents[2] / "solutions"
+# In an installed package, the worked answers lie beside the exercises.
+SOLUTIONS = _REPOSITORY if _REPOSITORY.is_dir() else Path(__file__).parent / "solutions"

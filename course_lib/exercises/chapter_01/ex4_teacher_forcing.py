@@ -1,0 +1,251 @@
+"""01.4: teacher forcing, what a decoder reads and which loss it is given."""
+
+import torch
+from torch.nn.functional import cross_entropy, one_hot, pad
+
+from course_lib.exercises.drawing import normal, sizes
+from course_lib.grading.checks import both, difference, equals, gradients_equal, inputs_unchanged, on
+from course_lib.grading.exercise import Case, Exercise, Property, Task
+
+
+def teacher_inputs(targets, start):
+    """The start, then every word but the last."""
+    return pad(targets, (1, -1), value=start)
+
+
+def draw_targets(generator: torch.Generator) -> Case:
+    """Draw sentences over a small vocabulary, whose start is a word of its own."""
+    batch, length, vocab_size = sizes(generator, 3, 5, 6, least=3)
+    return {"targets": torch.randint(vocab_size, (batch, length), generator=generator), "start": vocab_size}
+
+
+def shows_no_answer(case: Case):
+    """Replace the words from step t on: what is read up to and including step t stays, for every t."""
+    steps = torch.arange(case["targets"].shape[1])
+    before, *replies = yield [case, *(case | {"targets": case["targets"] + (steps >= step)} for step in steps)]
+    for step, reply in enumerate(replies, start=1):
+        said = {"after": f"other targets from step {step} on, counted from 1", "where": "what is read until then"}
+        if problem := difference(case, reply.value[:, :step], before.value[:, :step], **said):
+            return problem
+    return None
+
+
+INPUTS_MISTAKES = """
+not shifted => no step reads its own target or a later one
+- return torch.cat([first, targets[:, :-1]], dim=1)
++ return targets.clone()
+this gives each step its own target: it would learn to copy, and have nothing to copy when it generates text
+
+first word replaced => no step reads its own target or a later one
++ return torch.cat([first, targets[:, 1:]], dim=1)
+this writes the start over the first word and shifts nothing: every later step reads its own target
+
+shifted to the left => no step reads its own target or a later one
++ return torch.cat([targets[:, 1:], first], dim=1)
+this shifts the words to the left, so that each step reads the target of the step after
+
+rolled => no step reads its own target or a later one
++ return targets.roll(1, dims=1)
+this rolls the words round: the first step reads the last word of the sentence; it should read the start
+
+rolled to the left => no step reads its own target or a later one
++ return targets.roll(-1, dims=1)
+this rolls the words the other way round: each step reads the target of the step after
+
+last word kept => each step reads the target of the step before
++ return torch.cat([first, targets], dim=1)
+this puts the start in front and drops nothing, n + 1 words; the decoder does not read the last word, since no target
+follows it
+
+no start => each step reads the target of the step before
++ return targets[:, :-1]
+this drops the last word and puts no start in front: n - 1 words for n steps
+
+shifted along the batch => each step reads the target of the step before
+- first = torch.full_like(targets[:, :1], start)
+- return torch.cat([first, targets[:, :-1]], dim=1)
++ first = torch.full_like(targets[:1], start)
++ return torch.cat([first, targets[:-1]])
+this shifts along the batch (dim=0): each sentence reads another one
+
+zeros for the start => each step reads the target of the step before
+- first = torch.full_like(targets[:, :1], start)
++ first = torch.zeros_like(targets[:, :1])
+this begins with word 0; the first word to be read is `start`
+
+floats => each step reads the target of the step before
++ first = torch.full(targets[:, :1].shape, float(start))
+these are the right words as floats, and an embedding is looked up by integers: `torch.full` and `torch.zeros` need
+`dtype=targets.dtype`
+
+targets overwritten => each step reads the target of the step before
+- return torch.cat([first, targets[:, :-1]], dim=1)
++ targets[:] = torch.cat([first, targets[:, :-1]], dim=1)
++ return targets
+this shifts the caller's targets in place, and the loss is then taken against the wrong words
+"""
+
+INPUTS = Task(
+    function="teacher_inputs",
+    parameters=("targets", "start"),
+    returns="what the decoder reads at each step, shape (batch, n), integers",
+    cases=draw_targets,
+    examples=({"targets": torch.tensor([[3, 1, 2]]), "start": 9},),
+    reference=teacher_inputs,
+    properties=(
+        Property("no step reads its own target or a later one", 1, shows_no_answer),
+        Property("each step reads the target of the step before", 2, both(equals(), inputs_unchanged)),
+    ),
+    mistakes=INPUTS_MISTAKES,
+)
+
+
+def teacher_forcing_loss(logits, targets):
+    """Minus the log-probability of each sentence."""
+    return cross_entropy(logits.mT, targets, reduction="none").sum(1)
+
+
+def draw_word_logits(generator: torch.Generator) -> Case:
+    """Draw logits of words at every step, and the targets."""
+    batch, length, vocab_size = sizes(generator, 3, 4, 5, least=2)
+    return {
+        "logits": 2 * normal(generator, batch, length, vocab_size),
+        "targets": torch.randint(vocab_size, (batch, length), generator=generator),
+    }
+
+
+def parts_add_up(case: Case):
+    """The loss of a sentence is that of its first step and that of the rest, wherever it is cut."""
+    parts = [{name: each[:, cut] for name, each in case.items()} for cut in (slice(0, 1), slice(1, None))]
+    whole, first, rest = yield [case, *parts]
+    said = {
+        "where": "the losses of the first step and of the rest, computed apart and added up",
+        "note": "expected is the loss of the whole sentence",
+    }
+    return difference(case, first.value + rest.value, whole.value, **said)
+
+
+def one_far_above(case: Case) -> Case:
+    """Raise the logit of a wrong word by 1,000 at every step."""
+    vocab_size = case["logits"].shape[2]
+    wrong = one_hot((case["targets"] + 1) % vocab_size, vocab_size)
+    return case | {"logits": case["logits"] + 1000 * wrong}
+
+
+LOSS_MISTAKES = """
+the last step only => every step adds its own gradient
+- return losses.sum(dim=1)
++ return losses[:, -1]
+this is the loss of the last step, as if a sentence taught once; each of its n steps has a loss
+
+the first step only => every step adds its own gradient
++ return losses[:, 0]
+this is the loss of the first step; each of the n steps has one
+
+mean over the steps => the losses of the parts add up
++ return losses.mean(dim=1)
+this divides by the number of steps; the loss of a sentence is the sum, minus the logarithm of the probability of all
+its words
+
+one number for the batch => the sum of the losses of all steps
++ return losses.mean()
+this is one number for the whole batch, as `cross_entropy` gives it unless reduction="none" is asked for; each sentence
+has a loss of its own
+
+summed over the batch => the sum of the losses of all steps
++ return losses.sum()
+this is the sum over the whole batch; each sentence has a loss of its own: sum over its steps
+
+summed along the batch => the sum of the losses of all steps
++ return losses.sum(dim=0)
+this sums over the sentences, dim=0, one number for each step; sum over the steps, dim=1
+
+not summed => the sum of the losses of all steps
++ return losses
+these are the losses of the steps, (batch, n), still to be summed over the steps
+
+flat => the sum of the losses of all steps
++ return losses.flatten()
+this is one loss for each word of the batch, in one long row: give it the shape (batch, n) again and sum over the steps
+
+vocabulary last => the sum of the losses of all steps
+- by_word = rearrange(logits, "batch n vocab -> batch vocab n")
++ by_word = logits
+`cross_entropy` takes axis 1 for the vocabulary, and here axis 1 are the steps: exchange the axes, `logits.transpose(1,
+2)`
+
+softmax twice => the sum of the losses of all steps
++ by_word = rearrange(logits.softmax(dim=2), "batch n vocab -> batch vocab n")
+this takes the softmax twice: `cross_entropy` and `log_softmax` want logits, not probabilities
+
+softmax, then its logarithm => logits a thousand apart: the loss is finite and right
+- by_word = rearrange(logits, "batch n vocab -> batch vocab n")
+- losses = torch.nn.functional.cross_entropy(by_word, targets, reduction="none")
++ losses = -logits.softmax(dim=2).gather(2, targets[..., None])[..., 0].log()
+this takes the softmax and then its logarithm: a probability that is rounded to 0 has the logarithm minus infinity;
+`log_softmax` and `cross_entropy` never form it
+
+no logarithm => the sum of the losses of all steps
++ losses = -logits.softmax(dim=2).gather(2, targets[..., None])[..., 0]
+this adds up minus the probabilities of the right words: their logarithm is missing
+
+no softmax => the sum of the losses of all steps
++ losses = -logits.gather(2, targets[..., None])[..., 0]
+this adds up minus the logits of the right words: without the log_softmax a model can lower it by raising all logits at
+once
+
+sign turned => the sum of the losses of all steps
+- return losses.sum(dim=1)
++ return -losses.sum(dim=1)
+this is the logarithm of the probability, which is to grow; a loss is to shrink: the minus is missing
+
+softmax over the steps => the losses of the parts add up
+- by_word = rearrange(logits, "batch n vocab -> batch vocab n")
+- losses = torch.nn.functional.cross_entropy(by_word, targets, reduction="none")
++ losses = -logits.log_softmax(dim=1).gather(2, targets[..., None])[..., 0]
+this is a softmax over the steps (dim=1); the softmax of a step runs over its words
+
+reshaped for transposed => the sum of the losses of all steps
+- by_word = rearrange(logits, "batch n vocab -> batch vocab n")
++ by_word = logits.reshape(len(logits), logits.shape[2], logits.shape[1])
+`cross_entropy` wants the vocabulary on axis 1, and `view` or `reshape` only cuts the numbers anew: exchange the axes,
+`logits.transpose(1, 2)`
+
+detached => every step adds its own gradient
+- return losses.sum(dim=1)
++ return losses.sum(dim=1).detach()
+the numbers are right, and the gradient of all steps, or of some, is lost: `.item()`, `.detach()` and
+`torch.tensor(...)` cut a result off from what it was made of
+"""
+
+LOSS = Task(
+    function="teacher_forcing_loss",
+    parameters=("logits", "targets"),
+    returns="one loss for each sentence, shape (batch,)",
+    cases=draw_word_logits,
+    examples=({"logits": torch.tensor([[[0.0, 0.0], [0.0, 1.0986]]]), "targets": torch.tensor([[0, 1]])},),
+    reference=teacher_forcing_loss,
+    properties=(
+        Property("the sum of the losses of all steps", 2, both(equals(), inputs_unchanged)),
+        Property("the losses of the parts add up", 1, parts_add_up),
+        Property("logits a thousand apart: the loss is finite and right", 1, on(one_far_above, equals())),
+        Property("every step adds its own gradient", 1, gradients_equal()),
+    ),
+    mistakes=LOSS_MISTAKES,
+)
+
+EXERCISE = Exercise(
+    title="Teacher forcing",
+    difficulty=3,
+    minutes=30,
+    tasks=(INPUTS, LOSS),
+    hints=(
+        "Write the sentence twice, one line below the other: the targets, and what the decoder reads at each step. How "
+        "far is the second line shifted? For the loss: which word's probability counts at each step, and what does a "
+        "logarithm make of a product of probabilities?",
+        "Inputs: a column of `start` in front, and the last word left out. Loss: log_softmax over the vocabulary, at "
+        "each step minus the entry of the target, summed over the steps; the batch stays.",
+        "`torch.full_like(targets[:, :1], start)` is the column. `logits.log_softmax(dim=2).gather(2, ...)` picks by "
+        '`targets[..., None]`; or `cross_entropy`, with the vocabulary on axis 1 and `reduction="none"`.',
+    ),
+)

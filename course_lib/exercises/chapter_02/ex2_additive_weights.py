@@ -1,0 +1,124 @@
+"""02.2: attention weights from additive scores."""
+
+import torch
+
+from course_lib.exercises.drawing import normal, sizes
+from course_lib.grading.checks import both, equals, inputs_unchanged, not_moved_by, sums_to
+from course_lib.grading.exercise import Case, Exercise, Property, Task
+
+
+def additive_weights(query, keys, query_weight, key_weight, score_weight):
+    """Softmax of the additive scores over the locations."""
+    hidden = (query @ query_weight.mT)[:, None] + keys @ key_weight.mT  # (batch, location, d_hidden)
+    return (hidden.tanh() @ score_weight).softmax(1)
+
+
+def draw_query_and_keys(generator: torch.Generator) -> Case:
+    """Draw a query and keys of different widths, and the three parameters."""
+    batch, location, d_query, d_key, d_hidden = sizes(generator, 4, 5, 4, 5, 4, least=2)
+    return {
+        "query": normal(generator, batch, d_query),
+        "keys": normal(generator, batch, location, d_key),
+        "query_weight": normal(generator, d_hidden, d_query),
+        "key_weight": normal(generator, d_hidden, d_key),
+        "score_weight": normal(generator, d_hidden),
+    }
+
+
+def other_last_picture(case: Case) -> Case:
+    """Give the last picture of the batch another query and other keys."""
+    query, keys = case["query"].clone(), case["keys"].clone()
+    query[-1] += 1
+    keys[-1] = 1 - keys[-1]
+    return case | {"query": query, "keys": keys}
+
+
+def example(query: list, keys: list) -> Case:
+    """A query and keys of width 1, and parameters of one number each."""
+    projections = {"query_weight": torch.tensor([[1.0]]), "key_weight": torch.tensor([[1.0]])}
+    given = {"query": torch.tensor(query), "keys": torch.tensor(keys)}
+    return given | projections | {"score_weight": torch.tensor([2.1972])}
+
+
+MISTAKES = """
+softmax over the batch => the weights of each picture sum to one
+- return scores.softmax(dim=1)
++ return scores.softmax(dim=0)
+this is what a softmax over the batch (dim=0) gives: pictures compete, not the locations of one
+
+softmax over everything => one picture has no influence on another
++ return scores.flatten().softmax(dim=0).view(scores.shape)
+this is a softmax over all numbers of the batch at once: each picture needs its own
+
+softmax forgotten => the weights of each picture sum to one
++ return scores
+these are the scores: the softmax that turns them into weights, which sum to one, is missing
+
+query without an axis for the locations => one picture has no influence on another
+- scores = torch.tanh(from_query[:, None, :] + from_keys) @ score_weight
++ scores = torch.tanh(from_query + from_keys) @ score_weight
+the projected query is (batch, d_hidden), the projected keys are (batch, location, d_hidden): the query lacks the axis
+of the locations; `[:, None, :]` makes it (batch, 1, d_hidden)
+
+weights not transposed => softmax of the additive scores
+- from_query = query @ query_weight.T
+- from_keys = keys @ key_weight.T
++ from_query = query @ query_weight
++ from_keys = keys @ key_weight
+query_weight is (d_hidden, d_query) and a query (batch, d_query): their product is `query @ query_weight.T`, and
+likewise `keys @ key_weight.T`
+
+no tanh => softmax of the additive scores
+- scores = torch.tanh(from_query[:, None, :] + from_keys) @ score_weight
++ scores = (from_query[:, None, :] + from_keys) @ score_weight
+this is the answer without the tanh: the query then adds the same to every score, the softmax removes it, and every
+word attends to the same location
+
+tanh too late => softmax of the additive scores
++ scores = torch.tanh((from_query[:, None, :] + from_keys) @ score_weight)
+this applies tanh to the score, after score_weight; it belongs to the hidden layer, before it
+
+dot product => softmax of the additive scores
++ scores = einsum(from_query, from_keys, "batch hidden, batch location hidden -> batch location")
+this is the dot product of the projected query and key; here they are added
+
+query forgotten => softmax of the additive scores
++ scores = torch.tanh(from_keys) @ score_weight
+this depends on the keys alone: the query was not added
+"""
+
+EXERCISE = Exercise(
+    title="Additive attention weights",
+    difficulty=3,
+    minutes=30,
+    tasks=(
+        Task(
+            function="additive_weights",
+            parameters=("query", "keys", "query_weight", "key_weight", "score_weight"),
+            returns="the weights of the locations, shape (batch, location)",
+            cases=draw_query_and_keys,
+            examples=(
+                example(query=[[0.5493]], keys=[[[-0.5493], [0.0]]]),
+                example(query=[[1.0], [-1.0]], keys=[[[-1.0], [0.0]], [[1.0], [3.0]]]),
+            ),
+            reference=additive_weights,
+            properties=(
+                Property("the weights of each picture sum to one", 1, sums_to(1)),
+                Property(
+                    "one picture has no influence on another",
+                    2,
+                    not_moved_by(other_last_picture, "the last picture replaced", lambda weights: weights[:-1]),
+                ),
+                Property("softmax of the additive scores", 3, both(equals(), inputs_unchanged)),
+            ),
+            mistakes=MISTAKES,
+        ),
+    ),
+    hints=(
+        "Which axis holds the locations of one picture? The weights along that axis sum to one.",
+        "Project the query to (batch, 1, d_hidden) and the keys to (batch, location, d_hidden); add them by "
+        "broadcasting; tanh; a product with score_weight leaves one score a location; softmax over the locations.",
+        "`hidden = torch.tanh((query @ query_weight.T)[:, None, :] + keys @ key_weight.T)`; the scores are "
+        "`hidden @ score_weight`.",
+    ),
+)

@@ -1,0 +1,212 @@
+"""03.3: a permutation test; a layer is handed over, and the answer says whether order counts in it."""
+
+import torch
+
+from course_lib.exercises.drawing import normal, sizes
+from course_lib.grading.checks import Check
+from course_lib.grading.exercise import Case, Exercise, Given, Property, Task
+from course_lib.grading.problem import Problem
+
+SELF_ATTENTION = Given("self-attention", "lambda inputs: (inputs @ inputs.mT).softmax(-1) @ inputs")
+RUNNING_MEAN = Given(
+    "the mean of all vectors so far",
+    "lambda inputs: inputs.cumsum(-2) / torch.arange(1, inputs.shape[-2] + 1)[:, None]",
+)
+# Far from zero, so that the order of summation shows where little is left: by about a millionth.
+MEAN_TAKEN_OFF = Given(
+    "ten added and the mean over time subtracted", "lambda inputs: inputs + 10 - (inputs + 10).mean(1, keepdim=True)"
+)
+FAINT_POSITIONS = Given(
+    "a hundredth of the position added", "lambda inputs: inputs + 0.01 * torch.arange(inputs.shape[1])[:, None]"
+)
+EACH_BY_ITSELF = Given("a map of each vector by itself", "lambda inputs: inputs.cumsum(-1).tanh()")
+MEAN_EVERYWHERE = Given("the mean at every position", "lambda inputs: inputs.mean(1, keepdim=True).expand_as(inputs)")
+SORTED = Given("every feature sorted along time", "lambda inputs: inputs.sort(1).values")
+FROM_THE_MIDDLE = Given(
+    "the distance from the middle added",
+    "lambda inputs: inputs + torch.linspace(-1, 1, inputs.shape[1]).abs()[:, None]",
+)
+ROUND_A_CIRCLE = Given("the vector before added, round a circle", "lambda inputs: inputs + inputs.roll(1, dims=1)")
+BOTH_NEIGHBOURS = Given(
+    "both neighbours added up, round a circle", "lambda inputs: inputs.roll(1, dims=1) + inputs.roll(-1, dims=1)"
+)
+FIRST_EVERYWHERE = Given("the first vector at every position", "lambda inputs: inputs[:, :1].expand_as(inputs)")
+FROM_THE_SECOND = Given("the second vector subtracted", "lambda inputs: inputs - inputs[:, 1:2]")
+FROM_THE_LAST = Given("the last vector subtracted", "lambda inputs: inputs - inputs[:, -1:]")
+
+EQUIVARIANT = (SELF_ATTENTION, MEAN_TAKEN_OFF, EACH_BY_ITSELF, MEAN_EVERYWHERE)
+
+
+def is_equivariant(layer, inputs):
+    """A swap and a roll: every order is some sequence of these. Up to 1e-4 is rounding, by the statement."""
+    first = torch.arange(inputs.shape[1])
+    swap, roll = torch.cat([first[:2].flip(0), first[2:]]), first.roll(1)
+    gaps = [(layer(inputs[:, order]) - layer(inputs)[:, order]).abs().max() for order in (swap, roll)]
+    return torch.tensor(all(gap <= 1e-4 for gap in gaps))
+
+
+def draw_layer_and_batch(generator: torch.Generator) -> Case:
+    """Draw a batch of sequences, long enough that few orders leave a ring as it is; the checks exchange the layer."""
+    batch, time, d = (least + size for least, size in zip((1, 4, 2), sizes(generator, 2, 3, 2), strict=True))
+    return {"layer": SELF_ATTENTION, "inputs": normal(generator, batch, time, d)}
+
+
+def tells_apart(*layers: Given, if_rejected: str = "", if_accepted: str = "") -> Check:
+    """The test is right about the layer of the case, which is self-attention where it is drawn, and about `layers`.
+
+    Each check has something to accept and something to reject: a test that always says the same passes none.
+    `if_rejected` and `if_accepted` say what may be behind a right layer rejected and a wrong one accepted: a test that
+    draws its orders gives answers that no known mistake gives.
+    """
+
+    def check(case: Case):
+        replies = yield [case, *(case | {"layer": layer} for layer in layers)]
+        for reply in replies:
+            right = reply.arguments["layer"] in EQUIVARIANT
+            if bool(reply.value) != right:
+                note = if_rejected if right else if_accepted
+                return Problem("value", reply.arguments, got=bool(reply.value), expected=right, note=note)
+        return None
+
+    return check
+
+
+ROUNDED = "a sum in another order is rounded differently, so where `torch.allclose` compares, it needs `atol=1e-4`"
+MORE_ORDERS = "some orders do not show it, so try more than one, and ten where they are drawn at random"
+
+
+MISTAKES = """
+exact equality => allows for rounding, and sees a small influence of the position
+- if gap.abs().max() > 1e-4:
++ if gap.abs().max() > 0:
+this asks for equality to the last digit; a sum in another order is rounded differently, and the right layer is
+rejected: allow a difference of 1e-4
+
+allclose as it is => allows for rounding, and sees a small influence of the position
+- gap = layer(inputs[:, order]) - layer(inputs)[:, order]
+- if gap.abs().max() > 1e-4:
++ if not torch.allclose(layer(inputs[:, order]), layer(inputs)[:, order]):
+`torch.allclose` by itself allows hardly any difference near zero (atol=1e-8), less than float32 rounds; give it
+`atol=1e-4`
+
+everything is rounding => allows for rounding, and sees a small influence of the position
+- if gap.abs().max() > 1e-4:
++ if gap.abs().max() > 0.1:
+this allows so large a difference that a layer which adds a hundredth of the position passes; 1e-4 is enough for
+rounding
+
+differences that cancel => accepts what is equivariant, rejects what is only invariant
++ if gap.mean().abs() > 1e-4:
+this takes the mean of the differences, in which those above zero and those below cancel; take the largest
+absolute one
+
+invariance => accepts self-attention, rejects a running mean
+- gap = layer(inputs[:, order]) - layer(inputs)[:, order]
++ gap = layer(inputs[:, order]) - layer(inputs)
+this compares with the output as it was, and so tests that order changes *nothing*; equivariant means that the output is
+permuted in the same way: compare with `layer(inputs)[:, order]`
+
+output alone permuted => accepts self-attention, rejects a running mean
++ gap = layer(inputs) - layer(inputs)[:, order]
+this permutes the output and calls the layer on the inputs as they were; permute both
+
+order and the order that undoes it => accepts self-attention, rejects a running mean
++ gap = layer(inputs[:, order])[:, order] - layer(inputs)
+this permutes one of the outputs the wrong way round: `layer(inputs[:, order])` is to equal `layer(inputs)[:, order]`;
+`order.argsort()` undoes an order, and belongs on the other side, `layer(inputs[:, order])[:, order.argsort()]` against
+`layer(inputs)`
+
+another axis permuted => accepts self-attention, rejects a running mean
++ gap = layer(inputs.flip(0)) - layer(inputs).flip(0)
+this accepts every layer; so does a test that exchanges the sequences of the batch, or the features of a vector: the
+positions are axis 1, `inputs[:, order]`
+
+backwards only => rejects a layer that passes with some orders
+- for order in (swap, roll):
++ for order in [torch.arange(time).flip(0)]:
+this tries the reversed order alone, and a layer that adds each position's distance from the middle passes
+
+rolled only => rejects a layer that passes with some orders
++ for order in [roll]:
+this tries rolls alone, and a layer that adds the vector before, with the last before the first, passes
+
+backwards and rolled => rejects a layer that passes with some orders
++ rolls = [torch.arange(time).roll(steps) for steps in range(1, time)]
++ for order in [torch.arange(time).flip(0), *rolls]:
+this tries rolls and the reversed order, and a sum of both neighbours, with the ends joined, passes them all: a circle
+is the same after a rotation and after a reflection
+
+first two swapped => finds a single special position, wherever it is
++ for order in [swap]:
+this exchanges the first two positions alone, and a layer with a special last position passes
+
+last two swapped => finds a single special position, wherever it is
++ for order in [[*range(time - 2), time - 1, time - 2]]:
+this exchanges the last two positions alone, and a layer with a special first position passes
+
+the difference itself => accepts self-attention, rejects a running mean
+- if gap.abs().max() > 1e-4:
+- return False
++ return gap.abs().max()
+this returns the largest difference, a number; return True or False
+"""
+
+EXERCISE = Exercise(
+    title="Write a permutation test",
+    difficulty=4,
+    minutes=40,
+    tasks=(
+        Task(
+            function="is_equivariant",
+            parameters=("layer", "inputs"),
+            returns="True where permuting the inputs along time permutes the output in the same way, else False",
+            cases=draw_layer_and_batch,
+            examples=(
+                {"layer": RUNNING_MEAN, "inputs": torch.tensor([[[2.0], [4.0], [6.0], [8.0], [10.0]]])},
+                {
+                    "layer": SELF_ATTENTION,
+                    "inputs": torch.tensor(
+                        [
+                            [[0.3, -1.1], [0.7, 0.2], [-0.4, 0.9], [1.3, -0.6], [-0.8, 0.1]],
+                            [[-1.2, 0.4], [0.6, 1.7], [0.1, -0.3], [-0.9, -1.4], [0.8, 0.5]],
+                        ]
+                    ),
+                },
+            ),
+            reference=is_equivariant,
+            properties=(
+                Property("accepts self-attention, rejects a running mean", 2, tells_apart(RUNNING_MEAN)),
+                Property(
+                    "allows for rounding, and sees a small influence of the position",
+                    2,
+                    tells_apart(MEAN_TAKEN_OFF, FAINT_POSITIONS, if_rejected=ROUNDED),
+                ),
+                Property(
+                    "accepts what is equivariant, rejects what is only invariant",
+                    1,
+                    tells_apart(EACH_BY_ITSELF, MEAN_EVERYWHERE, SORTED),
+                ),
+                Property(
+                    "rejects a layer that passes with some orders",
+                    2,
+                    tells_apart(FROM_THE_MIDDLE, ROUND_A_CIRCLE, BOTH_NEIGHBOURS, if_accepted=MORE_ORDERS),
+                ),
+                Property(
+                    "finds a single special position, wherever it is",
+                    1,
+                    tells_apart(FIRST_EVERYWHERE, FROM_THE_SECOND, FROM_THE_LAST, if_accepted=MORE_ORDERS),
+                ),
+            ),
+            mistakes=MISTAKES,
+        ),
+    ),
+    hints=(
+        "Two things are to be equal: the output for the permuted inputs, and the permuted output for the inputs as "
+        "they were. And how equal can two sums be whose terms were added in another order?",
+        "For an order, a permutation of `range(time)`: compare `layer` of the permuted inputs with the permuted output "
+        "of `layer`, by the largest absolute difference. Try more than one order, and ask of each which layers "
+        "pass with it: an order that leaves a position where it was says nothing about that position.",
+        "Take the orders `[1, 0, 2, 3, ...]` and `[1, 2, ..., 0]`; for each, `torch.allclose(..., atol=1e-4)` of "
+        "`layer(inputs[:, order])` and `layer(inputs)[:, order]`.",
+    ),
+)

@@ -1,0 +1,173 @@
+"""04.3: attention from one set of vectors to another."""
+
+import torch
+
+from course_lib.exercises.chapter_04._examples import tensors
+from course_lib.exercises.drawing import normal, sizes
+from course_lib.grading.checks import both, equals, inputs_unchanged, not_moved_by
+from course_lib.grading.exercise import Case, Exercise, Property, Task
+
+
+def cross_attention(vectors, memory, query_weight, key_weight, value_weight):
+    """Queries of the vectors, keys and values of the memory."""
+    scores = (vectors @ query_weight.mT) @ (memory @ key_weight.mT).mT
+    return scores.softmax(-1) @ (memory @ value_weight.mT)
+
+
+def draw_vectors_and_memory(generator: torch.Generator) -> Case:
+    """Draw vectors, a memory and weights; in half of the cases, all sizes are one, as in 04.2."""
+    batch, query, key, d_model, d_memory, d_key, d_value = sizes(generator, *[4] * 7, least=2)
+    if torch.rand((), generator=generator) < 0.5:
+        batch = query = key = d_model = d_memory = d_key = d_value = sizes(generator, 3, least=2)[0]
+    return {
+        "vectors": normal(generator, batch, query, d_model),
+        "memory": normal(generator, batch, key, d_memory),
+        "query_weight": normal(generator, d_key, d_model) / 2,
+        "key_weight": normal(generator, d_key, d_memory) / 2,
+        "value_weight": normal(generator, d_value, d_memory) / 2,
+    }
+
+
+def other_last_vector(case: Case) -> Case:
+    """Replace the last of the vectors."""
+    vectors = case["vectors"].clone()
+    vectors[:, -1] = 2 - vectors[:, -1]
+    return case | {"vectors": vectors}
+
+
+def reversed_memory(case: Case) -> Case:
+    """Reverse the order of the memory."""
+    return case | {"memory": case["memory"].flip(1)}
+
+
+MISTAKES = """
+softmax over the queries => one query has no influence on another
+- weights = scores.softmax(dim=-1)
++ weights = scores.softmax(dim=1)
+this is a softmax over the queries: the queries compete for each key; the weights of one query sum to one over the keys,
+the last axis of scores (batch, query, key)
+
+softmax over the batch => queries from `vectors`, keys and values from `memory`
++ weights = scores.softmax(dim=0)
+this is a softmax over the batch: the same position of different sequences competes
+
+softmax forgotten => queries from `vectors`, keys and values from `memory`
++ weights = scores
+this weighs the values by the scores themselves: the softmax is missing
+
+divided by the width's root => queries from `vectors`, keys and values from `memory`
++ weights = (scores / query.shape[-1] ** 0.5).softmax(dim=-1)
+this divides the scores by the square root of d_key: that is chapter 5; here there is no scale
+
+keys not transposed => the order of the memory does not matter
+- scores = query @ key.transpose(1, 2)
++ scores = query @ key
+`query @ key` sums the width of a query against the positions of the keys; a dot product sums width against width,
+`query @ key.transpose(1, 2)`
+
+all axes turned round => queries from `vectors`, keys and values from `memory`
++ scores = query @ key.permute(2, 1, 0)
+`.T` on three axes reverses all of them, the batch as well; exchange only the last two, `key.transpose(1, 2)`
+
+first two axes exchanged => queries from `vectors`, keys and values from `memory`
++ scores = query @ key.transpose(0, 1)
+`transpose(0, 1)` exchanges the batch with the positions; the keys and their width are axes 1 and 2
+
+reshape for transpose => the order of the memory does not matter
++ scores = query @ key.reshape(key.mT.shape)
+`reshape` can give the shape (batch, d_key, key) and moves no number, it only cuts the rows elsewhere;
+`key.transpose(1, 2)` exchanges the axes
+
+keys for values => queries from `vectors`, keys and values from `memory`
+- return weights @ value
++ return weights @ key
+this averages the keys: keys are compared, values are returned
+
+keys made by the reader => queries from `vectors`, keys and values from `memory`
+- key = einsum(memory, key_weight, "batch key d, d_key d -> batch key d_key")
++ key = einsum(vectors, key_weight, "batch key d, d_key d -> batch key d_key")
+the keys were made of `vectors`: these give the queries; keys and values come from `memory`
+
+values made by the reader => queries from `vectors`, keys and values from `memory`
+- value = einsum(memory, value_weight, "batch key d, d_value d -> batch key d_value")
++ value = einsum(vectors, value_weight, "batch key d, d_value d -> batch key d_value")
+the values were made of `vectors`; keys and values come from `memory`
+
+keys and values made by the reader => queries from `vectors`, keys and values from `memory`
+- key = einsum(memory, key_weight, "batch key d, d_key d -> batch key d_key")
++ memory = vectors
++ key = einsum(memory, key_weight, "batch key d, d_key d -> batch key d_key")
+the keys and values were made of `vectors`: nothing of `memory` enters
+
+roles exchanged => queries from `vectors`, keys and values from `memory`
+- query = einsum(vectors, query_weight, "batch query d, d_key d -> batch query d_key")
++ vectors, memory = memory, vectors
++ query = einsum(vectors, query_weight, "batch query d, d_key d -> batch query d_key")
+here the queries come from `memory`, keys and values from `vectors`: the output has one row for each of `vectors`
+
+weights not transposed => queries from `vectors`, keys and values from `memory`
++ query_weight, key_weight, value_weight = query_weight.T, key_weight.T, value_weight.T
++ query = einsum(vectors, query_weight, "batch query d, d_key d -> batch query d_key")
+query_weight is (d_key, d_model) and the vectors are (batch, query, d_model): their product is
+`vectors @ query_weight.T`, and likewise for keys and values
+
+weights on the left => queries from `vectors`, keys and values from `memory`
+- scores = query @ key.transpose(1, 2)
++ query, key, value = query_weight @ vectors, key_weight @ memory, value_weight @ memory
++ scores = query @ key.transpose(1, 2)
+`query_weight @ vectors` acts along the positions of the vectors; a projection acts along the last axis,
+`vectors @ query_weight.T`, and likewise for keys and values
+
+values not projected => queries from `vectors`, keys and values from `memory`
+- return weights @ value
++ return weights @ memory
+this averages `memory` as it is: value_weight was not used
+"""
+
+EXERCISE = Exercise(
+    title="Cross shapes",
+    difficulty=2,
+    minutes=20,
+    tasks=(
+        Task(
+            function="cross_attention",
+            parameters=("vectors", "memory", "query_weight", "key_weight", "value_weight"),
+            returns="one output for each of the vectors, shape (batch, query, d_value)",
+            cases=draw_vectors_and_memory,
+            examples=(
+                tensors(
+                    vectors=[[[1.0986]]], memory=[[[0], [1]]], query_weight=[[1]], key_weight=[[1]], value_weight=[[4]]
+                ),
+                tensors(
+                    vectors=[[[1, 0], [0, 1]]],
+                    memory=[[[0, 1], [2, -1]]],
+                    query_weight=[[1, 0], [1, 1]],
+                    key_weight=[[0, 1], [-1, 0]],
+                    value_weight=[[1, 2], [0, 3]],
+                ),
+            ),
+            reference=cross_attention,
+            properties=(
+                Property(
+                    "one query has no influence on another",
+                    1,
+                    not_moved_by(other_last_vector, "the last of the vectors replaced", lambda output: output[:, :-1]),
+                ),
+                Property(
+                    "the order of the memory does not matter",
+                    1,
+                    not_moved_by(reversed_memory, "`memory` reversed", torch.Tensor.clone),
+                ),
+                Property("queries from `vectors`, keys and values from `memory`", 3, both(equals(), inputs_unchanged)),
+            ),
+            mistakes=MISTAKES,
+        ),
+    ),
+    hints=(
+        "What gives the queries, and what the keys? Write down the shape of the scores before you write any code.",
+        "Three projections, each with its own weight; the first of `vectors`, the other two of `memory`. The scores "
+        "are (batch, query, key); softmax over the axis of the keys, and a product with the values.",
+        "The queries are `vectors @ query_weight.T`, the keys `memory @ key_weight.T`; the values are made like the "
+        "keys, and what remains is 04.2.",
+    ),
+)

@@ -1,0 +1,138 @@
+"""05.5: the variance of dot products by simulation."""
+
+from functools import cache
+
+import torch
+
+from course_lib.exercises.drawing import normal, sizes
+from course_lib.grading.checks import both, difference, inputs_unchanged
+from course_lib.grading.exercise import Case, Check, Exercise, Property, Task
+from course_lib.grading.problem import Problem
+
+SAMPLES, WIDTHS, MARGIN = 2000, (4, 64), 0.15
+
+
+def score_variances(query, key):
+    """Unbiased variance of the dot products, and of the scaled ones."""
+    products = (query * key).sum(-1)
+    return torch.stack([products.var(), (products / key.shape[-1] ** 0.5).var()])
+
+
+def draw_pairs(generator: torch.Generator) -> Case:
+    """Draw pairs of a query and a key, away from zero, so that their products have a mean."""
+    shape = sizes(generator, 6, 6, least=2)  # (samples, d_key)
+    return {name: normal(generator, *shape) + 0.5 for name in ("query", "key")}
+
+
+def entry(number: int) -> Check:
+    """One of the two numbers alone is right."""
+
+    def check(case: Case):
+        reply = yield case
+        return difference(case, reply.value[number], reply.expected[number], where=f"number {number} of the answer")
+
+    return check
+
+
+@cache
+def simulation(d_key: int) -> Case:
+    """Draw many pairs of independent normal numbers: always the same, so this is asked once."""
+    generator = torch.Generator().manual_seed(d_key)
+    return {name: normal(generator, SAMPLES, d_key) for name in ("query", "key")}
+
+
+def grows_as_the_width(case: Case):
+    """For independent normal numbers the variance is near d_key, and scaled near 1."""
+    replies = yield [simulation(d_key) for d_key in WIDTHS]
+    for d_key, reply in zip(WIDTHS, replies, strict=True):
+        for got, near, name in zip(reply.value.tolist(), (d_key, 1), ("dot products", "scaled ones"), strict=True):
+            if not abs(got - near) <= MARGIN * near:
+                pairs = f"{SAMPLES} pairs of independent normal numbers, d_key = {d_key}"
+                where = f"the variance of the {name} of {pairs}"
+                return Problem("value", where=where, got=got, expected=f"{near} within {MARGIN:.0%}")
+    return None
+
+
+MISTAKES = """
+every query with every key => the variance of the dot products
+- products = einsum(query, key, "samples d_key, samples d_key -> samples")
++ products = query @ key.T
+this takes the dot product of every query with every key; query i belongs to key i alone, so there is one number a pair
+
+summed over the samples => near d_key and near 1 for independent normal numbers
++ products = einsum(query, key, "samples d_key, samples d_key -> d_key")
+this sums the products over the samples; a dot product sums over d_key, the last axis
+
+not summed => near d_key and near 1 for independent normal numbers
++ products = query * key
+this is the variance of the products of single entries: they are to be summed over d_key first
+
+mean for sum => the variance of the dot products
++ products = (query * key).mean(dim=-1)
+this averages the d_key products; a dot product is their sum
+
+divided by samples => the variance of the dot products
+- return torch.stack([products.var(), scaled.var()])
++ return torch.stack([products.var(correction=0), scaled.var(correction=0)])
+this is the variance divided by the number of samples (`correction=0`); the unbiased one divides by one less
+
+mean not taken off => the variance of the dot products
++ return torch.stack([products.square().mean(), scaled.square().mean()])
+this averages the squares; a variance subtracts the mean before it squares
+
+standard deviation => the variance of the dot products
++ return torch.stack([products.std(), scaled.std()])
+these are standard deviations, the roots of the variances
+
+the variance divided by the root => the variance of the scaled dot products
++ return torch.stack([products.var(), products.var() / query.shape[-1] ** 0.5])
+this divides the variance by the root of d_key; the scores are divided by it, which divides their variance by its
+square, d_key
+
+width for its root => the variance of the scaled dot products
+- scaled = products / query.shape[-1] ** 0.5
++ scaled = products / query.shape[-1]
+this divides the scores by d_key: their variance falls to 1 / d_key; divide by its root
+
+both scaled => the variance of the dot products
+- scaled = products / query.shape[-1] ** 0.5
++ products = products / query.shape[-1] ** 0.5
++ scaled = products / query.shape[-1] ** 0.5
+the first number is the variance of the dot products as they are; here they were scaled before, and for the second
+number once more
+
+root of the samples => the variance of the scaled dot products
++ scaled = products / len(query) ** 0.5
+this divides by the root of the number of samples, `len(query)`; d_key is the last size
+"""
+
+EXERCISE = Exercise(
+    title="The variance by simulation",
+    difficulty=1,
+    minutes=15,
+    tasks=(
+        Task(
+            function="score_variances",
+            parameters=("query", "key"),
+            returns="two variances, of the dot products and of the scaled ones, shape (2,)",
+            cases=draw_pairs,
+            examples=(
+                {"query": torch.ones(2, 4), "key": torch.tensor([[1.0, 1.0, 1.0, 1.0], [1.0, -1.0, 1.0, -1.0]])},
+            ),
+            reference=score_variances,
+            properties=(
+                Property("the variance of the dot products", 2, both(entry(0), inputs_unchanged)),
+                Property("the variance of the scaled dot products", 2, entry(1)),
+                Property("near d_key and near 1 for independent normal numbers", 1, grows_as_the_width),
+            ),
+            mistakes=MISTAKES,
+        ),
+    ),
+    hints=(
+        "How many numbers are there to take a variance of: one for each pair, or one for each entry?",
+        "Multiply entry by entry and sum over d_key, which leaves (samples,). Its variance is the first number; divide "
+        "those dot products by the root of d_key and take the variance again.",
+        "`products = (query * key).sum(dim=-1)`; a tensor's `.var()` is unbiased; two numbers become one tensor by "
+        "`torch.stack`.",
+    ),
+)

@@ -1,0 +1,394 @@
+"""09.3: models are handed over, and the answers say what may move their logits."""
+
+import torch
+from torch.nn.functional import pad
+
+from course_lib.exercises.chapter_09._models import (
+    COUNTS,
+    COUNTS_ALL,
+    COUNTS_PADDING,
+    FAINT_FUTURE,
+    FAINT_PADDING,
+    FAINT_SOURCE,
+    FIRST_ALONE,
+    FIRST_SENTENCE_READS,
+    FROM_THE_END,
+    FULL,
+    LENGTH_ALONE,
+    MEAN_OVER_ALL,
+    NEIGHBOUR,
+    NEXT_WORD,
+    NO_CAUSAL_MASK,
+    NO_SOURCE,
+    PADDING_IN_ENCODER,
+    PADDING_READ,
+    PADDING_READ_LATER,
+    PAIRS,
+    PAIRS_FROM_ONE,
+    READ_ONCE,
+    ROLLED,
+    ROUNDED,
+    SOURCE,
+    VOCAB_SIZE,
+    WORDS,
+    draw_sentences,
+    tells_apart,
+)
+from course_lib.grading.checks import both, inputs_unchanged
+from course_lib.grading.exercise import Exercise, Property, Task
+
+SAME = 1e-4  # what the statement takes for rounding
+
+
+def another(tokens):
+    """Other words than these."""
+    return 1 + tokens % (VOCAB_SIZE - 1)
+
+
+def hides_the_future(model, source, words):
+    """Whether nothing moves before the words that are replaced, wherever these begin."""
+    before = model(source, words)
+    steps = torch.arange(words.shape[1])
+    changed = [(step, torch.where(steps < step, words, another(words))) for step in steps[1:]]
+    gaps = [(model(source, other) - before)[:, :step].abs().max() for step, other in changed]
+    return torch.stack(gaps).max() <= SAME
+
+
+def moved_by_each_word(model, source, words):
+    """For every word of every source, whether its own sentence moves when it is replaced."""
+    before, moved = model(source, words), []
+    for sentence, position in source.nonzero().tolist():
+        other = source.clone()
+        other[sentence, position] = another(source[sentence, position])
+        moved.append((model(other, words) - before)[sentence].abs().max() > SAME)
+    return torch.stack(moved)
+
+
+def reads_the_source(model, source, words):
+    """Whether each word of the source moves its sentence."""
+    return moved_by_each_word(model, source, words).all()
+
+
+def ignores_the_padding(model, source, words):
+    """Whether two more columns of padding move nothing."""
+    return (model(pad(source, (0, 2)), words) - model(source, words)).abs().max() <= SAME
+
+
+FUTURE_MISTAKES = """
+a step may not see the word that it reads => accepts causal models, rejects those that see the whole target
+- gap = (model(source, changed) - before)[:, :step]
++ gap = (model(source, changed) - before)[:, : step + 1]
+this rejects every model: it wants logits to stay where they may move; the word at position t is what step t *reads*, so
+with the words from t on replaced, the logits of the steps before t stay, `[:, :t]`
+
+the past replaced => accepts causal models, rejects those that see the whole target
+- changed[:, step:] = 1 + words[:, step:] % (before.shape[-1] - 1)
+- gap = (model(source, changed) - before)[:, :step]
++ changed[:, :step] = 1 + words[:, :step] % (before.shape[-1] - 1)
++ gap = (model(source, changed) - before)[:, step:]
+this replaces earlier words and wants the logits of later steps to stay, which they must not; replace later words and
+look at earlier steps
+
+nothing compared => accepts causal models, rejects those that see the whole target
+- if gap.abs().max() > 1e-4:
+- return False
+this accepts every model; look at how far the logits of the steps *before* the replaced words have moved
+
+the source replaced too => accepts causal models, rejects those that see the whole target
+- gap = (model(source, changed) - before)[:, :step]
++ gap = (model(1 + source % (before.shape[-1] - 1), changed) - before)[:, :step]
+this replaces the source as well, which may move every logit; keep the source as it is
+
+the last word only => finds a step that sees a single later word, whichever
+- for step in range(1, words.shape[1]):
++ for step in [words.shape[1] - 1]:
+this replaces the last word alone, and lets a model pass in which position 0 sees position 1 and position 2 sees
+position 3: replace from every position on, one after the other
+
+the first step only => finds a step that sees a single later word, whichever
++ for step in [1]:
+this looks at the first step alone, and lets a model pass in which position 1 sees position 2: cut at every position
+
+the step before only => finds a step that sees a single later word, whichever
+- changed[:, step:] = 1 + words[:, step:] % (before.shape[-1] - 1)
+- gap = (model(source, changed) - before)[:, :step]
++ changed[:, step] = 1 + words[:, step] % (before.shape[-1] - 1)
++ gap = (model(source, changed) - before)[:, step - 1]
+this looks only at the step before the word that was replaced, and lets a model pass in which the first position sees
+the last; look at all steps before it
+
+the same words in another order => accepts causal models, rejects those that see the whole target
+- changed[:, step:] = 1 + words[:, step:] % (before.shape[-1] - 1)
++ changed[:, step:] = words[:, step:].flip(1)
+this puts the later words in another order, and lets a model pass that counts all of them: replace them by other words
+
+movements that cancel => accepts causal models, rejects those that see the whole target
+- if gap.abs().max() > 1e-4:
++ if gap.mean().abs() > 1e-4:
+this looks at the mean movement, and where one logit rises as another falls they cancel; look at the largest absolute
+one
+
+the most probable word => finds small influences, and accepts models with another fault
+- gap = (model(source, changed) - before)[:, :step]
++ gap = (model(source, changed).argmax(dim=-1) - before.argmax(dim=-1))[:, :step]
+this compares the words with the largest logits: a leak that does not yet turn the choice stays unseen; compare the
+logits
+
+everything is rounding => finds small influences, and accepts models with another fault
+- if gap.abs().max() > 1e-4:
++ if gap.abs().max() > 0.2:
+this takes so large a movement for rounding that a model passes that sees a fiftieth of the last word; 0.0001 is enough
+
+turned round => accepts causal models, rejects those that see the whole target
+= lambda **named: ~hides_the_future(**named)
+this is True where the future is seen; True was asked for where it is hidden
+
+the movement itself => accepts causal models, rejects those that see the whole target
+- if gap.abs().max() > 1e-4:
+- return False
++ return gap.abs().max()
+this is how far a logit moved, a number; asked for is the verdict, True or False
+"""
+
+FUTURE = Task(
+    function="hides_the_future",
+    parameters=("model", "source", "words"),
+    returns="True where no logit at a step depends on a later word of the target, else False",
+    cases=draw_sentences,
+    examples=(
+        {"model": COUNTS, "source": SOURCE, "words": WORDS},
+        {"model": COUNTS_ALL, "source": FULL, "words": WORDS},
+    ),
+    reference=hides_the_future,
+    properties=(
+        Property(
+            "accepts causal models, rejects those that see the whole target",
+            1,
+            both(inputs_unchanged, tells_apart(right=(COUNTS,), faulty=(COUNTS_ALL, NO_CAUSAL_MASK))),
+        ),
+        Property(
+            "finds a step that sees a single later word, whichever",
+            1,
+            tells_apart(right=(), faulty=(NEXT_WORD, PAIRS, PAIRS_FROM_ONE, ROLLED)),
+        ),
+        Property(
+            "finds small influences, and accepts models with another fault",
+            1,
+            tells_apart(right=(NO_SOURCE, PADDING_READ), faulty=(FAINT_FUTURE,)),
+        ),
+    ),
+    mistakes=FUTURE_MISTAKES,
+)
+
+SOURCE_MISTAKES = """
+one word is enough => rejects models that read one word, or the length alone
+= lambda **named: moved_by_each_word(**named).any()
+this is content with one word that counts, and a model passes that reads the first word alone: replace each word of each
+source by itself, and want every one to move something
+
+all words at once => rejects models that read one word, or the length alone
+- changed = source.clone()
+- changed[sentence, position] = 1 + source[sentence, position] % (before.shape[-1] - 1)
++ changed = torch.where(source != 0, 1 + source % (before.shape[-1] - 1), 0)
+this replaces all words of the source at once, and a model passes that reads the first alone; replace one at a time
+
+words erased => rejects models that read one word, or the length alone
+- changed[sentence, position] = 1 + source[sentence, position] % (before.shape[-1] - 1)
++ changed[sentence, position] = 0
+this puts padding for a word, and a model passes that does no more than count the words; put another word
+
+another order => accepts models that read, rejects one that does not
++ changed = source.flip(1)
+this puts the source in another order, to which a model may be blind that reads every word; replace the words, one at a
+time
+
+all sentences at once => each sentence reads its own source, even at one step or with a small influence
++ changed[:, position] = torch.where(source[:, position] != 0, 1 + source[:, position] % (before.shape[-1] - 1), 0)
+this replaces words of all sentences at once, and a model passes that gives each sentence the source of another; change
+one sentence, and look at its logits
+
+the first sentence only => each sentence reads its own source, even at one step or with a small influence
+- for sentence, position in source.nonzero().tolist():
++ for sentence, position in source[:1].nonzero().tolist():
+this replaces words of the first sentence alone, and a model passes in which the others do not read their sources: take
+every word of every source
+
+any sentence => each sentence reads its own source, even at one step or with a small influence
+- gap = (model(changed, words) - before)[sentence]
++ gap = model(changed, words) - before
+this is content where the logits of *any* sentence move, and a model passes that gives each sentence the source of
+another; look at the sentence whose word was replaced
+
+the last step only => each sentence reads its own source, even at one step or with a small influence
++ gap = (model(changed, words) - before)[sentence, -1]
+this looks at the last step alone, and rejects a model that reads the source at the first step: any step will do
+
+words of the target => accepts models that read, rejects one that does not
++ gap = model(source, 1 + words % (before.shape[-1] - 1)) - before
+this replaces words of the target, and a model passes that never reads the source; replace words of `source`
+
+movements that cancel => accepts models that read, rejects one that does not
+- if gap.abs().max() <= 1e-4:
++ if gap.mean().abs() <= 1e-4:
+this looks at the mean movement, and where one logit rises as another falls they cancel; look at the largest absolute
+one
+
+the most probable word => each sentence reads its own source, even at one step or with a small influence
+- gap = (model(changed, words) - before)[sentence]
++ gap = (model(changed, words).argmax(dim=-1) - before.argmax(dim=-1))[sentence]
+this compares the words with the largest logits, and rejects models whose choice happens not to turn; compare the logits
+
+everything is rounding => each sentence reads its own source, even at one step or with a small influence
+- if gap.abs().max() <= 1e-4:
++ if gap.abs().max() <= 0.2:
+this takes so large a movement for rounding that a model that reads faintly is rejected; 0.0001 is enough
+
+turned round => accepts models that read, rejects one that does not
+= lambda **named: ~reads_the_source(**named)
+this is True where a word of the source has no influence; True was asked for where all have one
+
+the movement itself => accepts models that read, rejects one that does not
+- if gap.abs().max() <= 1e-4:
+- return False
++ return gap.abs().max()
+this is how far a logit moved, a number; asked for is the verdict, True or False
+"""
+
+READS = Task(
+    function="reads_the_source",
+    parameters=("model", "source", "words"),
+    returns="True where every word of a source can change the logits of its own sentence, else False",
+    cases=draw_sentences,
+    examples=(
+        {"model": COUNTS, "source": SOURCE, "words": WORDS},
+        {"model": NO_SOURCE, "source": FULL, "words": WORDS},
+    ),
+    reference=reads_the_source,
+    properties=(
+        Property(
+            "accepts models that read, rejects one that does not",
+            1,
+            both(inputs_unchanged, tells_apart(right=(COUNTS, NO_CAUSAL_MASK), faulty=(NO_SOURCE,))),
+        ),
+        Property(
+            "rejects models that read one word, or the length alone",
+            1,
+            tells_apart(right=(), faulty=(FIRST_ALONE, LENGTH_ALONE)),
+        ),
+        Property(
+            "each sentence reads its own source, even at one step or with a small influence",
+            1,
+            tells_apart(right=(READ_ONCE, FAINT_SOURCE), faulty=(NEIGHBOUR, FIRST_SENTENCE_READS)),
+        ),
+    ),
+    mistakes=SOURCE_MISTAKES,
+)
+
+PADDING_MISTAKES = """
+words for padding => accepts models that hide the padding, rejects those that read it, wherever it enters
+- longer = torch.nn.functional.pad(source, (0, 2))
++ longer = torch.where(source == 0, 2, source)
+this puts words where padding stood, and then it is padding no more: a right model reads them; add columns of padding
+instead, whose logits are to be those without them
+
+words added => accepts models that hide the padding, rejects those that read it, wherever it enters
++ longer = torch.nn.functional.pad(source, (0, 1), value=1)
+this changes the words of the source, which a right model reads: words are added at its end, or its last column is cut
+off, a word where a sentence fills its row; add columns of padding, the number 0
+
+padding in front => accepts models that hide the padding, rejects those that read it, wherever it enters
++ longer = torch.nn.functional.pad(source, (1, 0))
+this puts padding in front, which moves every word to another position, and a right model may mind; add it at the end
+
+the target padded => accepts models that hide the padding, rejects those that read it, wherever it enters
+- gap = model(longer, words) - model(source, words)
++ longer = torch.nn.functional.pad(words, (0, 2))
++ gap = model(source, longer)[:, : words.shape[1]] - model(source, words)
+this adds padding to the words of the target, and a model passes that reads the padding of the source
+
+a sentence of padding => accepts models that hide the padding, rejects those that read it, wherever it enters
+- longer = torch.nn.functional.pad(source, (0, 2))
++ longer = source
+this adds a sentence (a row) or nothing at all, and so accepts every model; the columns are axis 1, `pad(source, (0,
+2))`
+
+exact equality => accepts rounding, finds small influences, and accepts models with another fault
+- return bool(gap.abs().max() <= 1e-4)
++ return bool(gap.abs().max() <= 0)
+this asks for equality to the last digit; with more positions a right model may be rounded otherwise: allow a movement
+of 0.0001
+
+the first sentence only => accepts rounding, finds small influences, and accepts models with another fault
++ return bool(gap[0].abs().max() <= 1e-4)
+this compares the first sentence alone, and a model passes that reads the padding of the others; compare the logits of
+all sentences
+
+movements that cancel => accepts rounding, finds small influences, and accepts models with another fault
++ return bool(gap.mean().abs() <= 0.1)
+this looks at the mean movement, and where one logit rises as another falls they cancel; look at the largest absolute
+one
+
+the most probable word => accepts rounding, finds small influences, and accepts models with another fault
+- gap = model(longer, words) - model(source, words)
++ gap = model(longer, words).argmax(dim=-1) - model(source, words).argmax(dim=-1)
+this compares the words with the largest logits: padding that does not yet turn the choice stays unseen; compare the
+logits
+
+everything is rounding => accepts rounding, finds small influences, and accepts models with another fault
+- return bool(gap.abs().max() <= 1e-4)
++ return bool(gap.abs().max() <= 0.2)
+this takes so large a movement for rounding that a model passes that reads a twentieth of the padding; 0.0001 is enough
+
+turned round => accepts models that hide the padding, rejects those that read it, wherever it enters
++ return bool(gap.abs().max() > 1e-4)
+this is True where padding moves the logits; True was asked for where it moves nothing
+
+the movement itself => accepts models that hide the padding, rejects those that read it, wherever it enters
++ return gap.abs().max()
+this is how far a logit moved, a number; asked for is the verdict, True or False
+"""
+
+PADDING = Task(
+    function="ignores_the_padding",
+    parameters=("model", "source", "words"),
+    returns="True where more padding at the end of the source changes no logit, else False",
+    cases=draw_sentences,
+    examples=(
+        {"model": COUNTS_PADDING, "source": SOURCE, "words": WORDS},
+        {"model": COUNTS, "source": FULL, "words": WORDS},
+    ),
+    reference=ignores_the_padding,
+    properties=(
+        Property(
+            "accepts models that hide the padding, rejects those that read it, wherever it enters",
+            2,
+            tells_apart(
+                right=(COUNTS,),
+                faulty=(PADDING_READ, COUNTS_PADDING, PADDING_IN_ENCODER, MEAN_OVER_ALL, FROM_THE_END),
+            ),
+        ),
+        Property(
+            "accepts rounding, finds small influences, and accepts models with another fault",
+            1,
+            tells_apart(right=(ROUNDED, NO_CAUSAL_MASK, FIRST_ALONE), faulty=(FAINT_PADDING, PADDING_READ_LATER)),
+        ),
+    ),
+    mistakes=PADDING_MISTAKES,
+)
+
+EXERCISE = Exercise(
+    title="Three perturbation tests",
+    difficulty=3,
+    minutes=40,
+    tasks=(FUTURE, READS, PADDING),
+    hints=(
+        "Each test keeps one call of the model as it is, changes one thing, calls it again, and compares some of the "
+        "logits. What may be changed that must not matter? What must matter?",
+        "The future: for each position from 1 on, replace the words from there on, and compare the logits of the "
+        "steps before. The source: for each sentence and each of its words, replace that word alone, and see whether "
+        "any logit of that sentence changed. The padding: two more columns of zeros, and compare everything.",
+        "`1 + words % (vocab_size - 1)` puts another word for each; `vocab_size` is the last size of the logits; "
+        "change a `clone()`. `source.nonzero().tolist()` lists (sentence, position) of the words; "
+        "`torch.nn.functional.pad(source, (0, 2))` adds two columns. The gap is `(after - before).abs().max()`.",
+    ),
+)

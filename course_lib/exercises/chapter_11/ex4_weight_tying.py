@@ -1,0 +1,249 @@
+"""11.4: one table for embedding and output, and its two gradients."""
+
+import torch
+
+from course_lib.exercises.drawing import normal, sizes
+from course_lib.grading.checks import both, equals, gradients_equal, inputs_unchanged, of_output
+from course_lib.grading.exercise import Case, Exercise, Given, Property, Task
+from course_lib.grading.problem import Problem
+
+AS_THEY_ARE = Given("what comes in", "lambda vectors: vectors")
+RUNNING_MEAN = Given(
+    "the mean of all vectors so far",
+    "lambda vectors: vectors.cumsum(1) / torch.arange(1, vectors.shape[1] + 1)[:, None]",
+)
+ONES = Given("ones", "lambda vectors: torch.ones_like(vectors)")
+BENT = Given("the sine of the running sum of the features", "lambda vectors: vectors.cumsum(-1).sin()")
+
+
+def tied(vocab_size, d_model, state, tokens, body):
+    """Logits by one table."""
+    return body(state["table"][tokens]) @ state["table"].T
+
+
+def draw_model(generator: torch.Generator) -> Case:
+    """Draw a table, a batch of tokens, and a body."""
+    vocab_size, d_model, batch, time = (
+        least + size for least, size in zip((2, 1, 0, 0), sizes(generator, 4, 4, 3, 4), strict=True)
+    )
+    return {
+        "vocab_size": vocab_size,
+        "d_model": d_model,
+        "state": {"table": normal(generator, vocab_size, d_model)},
+        "tokens": torch.randint(vocab_size, (batch, time), generator=generator),
+        "body": (RUNNING_MEAN, BENT)[int(torch.randint(2, (), generator=generator))],
+    }
+
+
+def by_no_other_numbers(case: Case):
+    """Where the table is 0 and the vectors are not, every logit is 0."""
+    zero = case | {"state": {"table": torch.zeros_like(case["state"]["table"])}, "body": ONES}
+    answer = (yield zero).value
+    if not answer.any() or torch.allclose(answer, torch.full_like(answer, 1 / answer.shape[-1])):
+        return None  # even probabilities are those of even logits: another property says that logits are asked for
+    note = "the vectors are not compared with `table` (a copy made in `__init__` keeps what the table held then)"
+    said = {"after": "the table filled with zeros", "where": "a logit", "note": note}
+    return Problem("value", zero, got=answer[answer != 0][0].item(), expected=0, **said)
+
+
+MODEL_MISTAKES = """
+an output of its own => the output has no numbers of its own
+- return vectors @ self.table.T
++ own = torch.linspace(1, 2, self.table.numel()).sin().view_as(self.table)
++ return vectors @ own.T
+the logits are made by a matrix that is not `table`: the output of a tied model *is* the table
+
+body left out => the logits, by the table of the embedding
++ return self.table[tokens] @ self.table.T
+`body` was not used: the logits are made of what the body returns for the embedded tokens
+
+embedding added once more => the logits, by the table of the embedding
++ return (self.table[tokens] + vectors) @ self.table.T
+this adds the embedded tokens to what the body returns; what stands between the two ends is the body's own affair
+
+vectors for scores => the logits, by the table of the embedding
++ return vectors
+these are the vectors that the body returns, (batch, time, d_model); each is still to be compared with every row of the
+table
+
+probabilities => the logits, by the table of the embedding
++ return (vectors @ self.table.T).softmax(dim=-1)
+this takes the softmax: logits are asked for, and the loss takes the softmax itself
+
+divided by the root of the width => the logits, by the table of the embedding
++ return vectors @ self.table.T / self.table.shape[1] ** 0.5
+this divides the logits by the root of `d_model`, as attention does; here they are plain dot products
+
+embedding scaled by the root of the width => the logits, by the table of the embedding
+- vectors = body(self.table[tokens])
++ vectors = body(self.table[tokens] * self.table.shape[1] ** 0.5)
+this multiplies the embedded tokens by the root of `d_model`, as some models do; here the rows go in as they are
+
+cosines => the logits, by the table of the embedding
+- return vectors @ self.table.T
++ return vectors @ (self.table / self.table.norm(dim=1, keepdim=True)).T
+this divides the rows of the table by their lengths before comparing; here they are plain dot products
+
+the last position only => the logits, by the table of the embedding
++ return vectors[:, -1] @ self.table.T
+these are the logits after the last token; each position predicts what follows it: (batch, time, vocab)
+
+a copy => the gradient of the table is the sum through embedding and output
++ return vectors @ self.table.detach().T
+the logits are right, and the table does not learn by both its ends: one of them uses a copy that is cut out of the
+graph (`.detach()`, `.data`, `torch.tensor(...)`, `torch.no_grad()`); use `self.table` itself, twice
+"""
+
+MODEL = Task(
+    function="TiedModel",
+    parameters=("tokens", "body"),
+    returns="logits of every token at every position, shape (batch, time, vocab)",
+    cases=draw_model,
+    examples=(
+        {
+            "vocab_size": 3,
+            "d_model": 2,
+            "state": {"table": torch.tensor([[1.0, 0.0], [0.0, 2.0], [1.0, 1.0]])},
+            "tokens": torch.tensor([[1, 2]]),
+            "body": AS_THEY_ARE,
+        },
+    ),
+    reference=tied,
+    properties=(
+        Property("the output has no numbers of its own", 1, by_no_other_numbers),
+        Property("the logits, by the table of the embedding", 1, both(equals(), inputs_unchanged)),
+        Property("the gradient of the table is the sum through embedding and output", 2, gradients_equal()),
+    ),
+    mistakes=MODEL_MISTAKES,
+    constructor=("vocab_size", "d_model"),
+)
+
+
+def two_roads(tokens, embedded_gradient, vectors, logit_gradient):
+    """Through the embedding, and through the output."""
+    vocab_size, d_model = logit_gradient.shape[-1], vectors.shape[-1]
+    by_embedding = torch.zeros(vocab_size, d_model).index_add(0, tokens.flatten(), embedded_gradient.flatten(0, 1))
+    return by_embedding, logit_gradient.flatten(0, 1).T @ vectors.flatten(0, 1)
+
+
+def draw_gradients(generator: torch.Generator) -> Case:
+    """Draw tokens of which the first and the last are the same, and what the graph would hold at both ends."""
+    d_model, batch, time, vocab_size = (
+        least + size for least, size in zip((1, 0, 1, 2), sizes(generator, 4, 3, 4, 4), strict=True)
+    )
+    tokens = torch.randint(vocab_size - 1, (batch, time), generator=generator)
+    tokens[:, -1] = tokens[:, 0]
+    return {
+        "tokens": tokens,
+        "embedded_gradient": normal(generator, batch, time, d_model),
+        "vectors": normal(generator, batch, time, d_model),
+        "logit_gradient": normal(generator, batch, time, vocab_size),
+    }
+
+
+ROADS_MISTAKES = """
+overwritten => through the embedding: every position adds to the row of its token
+- by_embedding.index_add_(0, tokens.flatten(), embedded_gradient.flatten(0, 1))
++ for token, each in zip(tokens.flatten(), embedded_gradient.flatten(0, 1), strict=True):
++     by_embedding[token] = each
+where a token stands at several positions, the last one alone counts: `gradient[tokens] += ...` reads all rows, adds,
+and writes them back, each over the one before; `index_add` (or a sum by one-hot rows, or a loop) adds them all
+
+averaged => through the embedding: every position adds to the row of its token
++ by_embedding.index_add_(0, tokens.flatten(), embedded_gradient.flatten(0, 1))
++ by_embedding /= torch.bincount(tokens.flatten(), minlength=vocab_size).clamp(1)[:, None]
+this divides by how often a token occurs; a parameter that is used twice receives the *sum* of two gradients
+
+first sequence only => through the embedding: every position adds to the row of its token
++ by_embedding.index_add_(0, tokens[0], embedded_gradient[0])
+this takes the first sequence of the batch alone for the embedding
+
+as wide as the largest token => through the embedding: every position adds to the row of its token
++ by_embedding.index_add_(0, tokens.flatten(), embedded_gradient.flatten(0, 1))
++ by_embedding = by_embedding[: tokens.max() + 1]
+this has as many rows as the largest token of the batch needs; the table has a row for every token of the vocabulary,
+`num_classes=logit_gradient.shape[-1]`
+
+the roads exchanged => through the embedding: every position adds to the row of its token
+- return by_embedding, by_output
++ return by_output, by_embedding
+the two gradients are exchanged: first through the embedding, then through the output
+
+the sum twice => through the embedding: every position adds to the row of its token
++ return by_embedding + by_output, by_embedding + by_output
+both are the sum of the two gradients; here each is asked for by itself
+
+divided by the batch => through the embedding: every position adds to the row of its token
++ return by_embedding / tokens.numel(), by_output / tokens.numel()
+this divides by the number of positions; if the loss is a mean, that is in the given gradients already
+
+width first => through the embedding: every position adds to the row of its token
++ return by_embedding.T, by_output.T
+these are transposed, (d_model, vocab): the table has one row for each token
+
+only what was read => through the output: every position adds to every row
++ read = torch.bincount(tokens.flatten(), minlength=vocab_size) > 0
++ return by_embedding, by_output * read[:, None]
+through the output this reaches only the rows of the tokens that were read; at every position *every* token has a logit,
+and so every row of the table has a part in the loss
+
+gradients for vectors => through the output: every position adds to every row
+- by_output = logit_gradient.flatten(0, 1).T @ vectors.flatten(0, 1)
++ by_output = logit_gradient.flatten(0, 1).T @ embedded_gradient.flatten(0, 1)
+through the output this uses the gradient of the embedded tokens; the logit of a token is the dot product of its row
+with the *vector* of the position, so the row's gradient is made of that vector
+
+vectors for gradients => through the embedding: every position adds to the row of its token
+- by_embedding.index_add_(0, tokens.flatten(), embedded_gradient.flatten(0, 1))
++ by_embedding.index_add_(0, tokens.flatten(), vectors.flatten(0, 1))
+through the embedding this adds up the vectors; what arrives at a row is the *gradient* of the position
+
+the last place only => through the output: every position adds to every row
+- by_output = logit_gradient.flatten(0, 1).T @ vectors.flatten(0, 1)
++ by_output = logit_gradient[:, -1].T @ vectors[:, -1]
+through the output this uses the last position alone; every position of every sequence adds
+"""
+
+ROADS_BY_HAND = Task(
+    function="two_roads",
+    parameters=("tokens", "embedded_gradient", "vectors", "logit_gradient"),
+    returns="the gradient of the table through the embedding and through the output, each of shape (vocab, d_model)",
+    cases=draw_gradients,
+    examples=(
+        {
+            "tokens": torch.tensor([[0, 0]]),
+            "embedded_gradient": torch.tensor([[[1.0, 2.0], [3.0, 4.0]]]),
+            "vectors": torch.tensor([[[1.0, 0.0], [0.0, 2.0]]]),
+            "logit_gradient": torch.tensor([[[5.0, -5.0], [-1.0, 1.0]]]),
+        },
+    ),
+    reference=two_roads,
+    properties=(
+        Property(
+            "through the embedding: every position adds to the row of its token",
+            2,
+            both(of_output(0, equals()), inputs_unchanged),
+        ),
+        Property("through the output: every position adds to every row", 2, of_output(1, equals())),
+    ),
+    mistakes=ROADS_MISTAKES,
+    outputs=("by_embedding", "by_output"),
+)
+
+EXERCISE = Exercise(
+    title="Weight tying",
+    difficulty=3,
+    minutes=35,
+    tasks=(MODEL, ROADS_BY_HAND),
+    hints=(
+        "How many tensors does the module own? If a number is used twice in a computation, what is the "
+        "derivative by it? And which rows of the table does a single token of the text touch at the input, and which "
+        "at the output?",
+        "Index the table with the tokens, let the body work, and multiply by the transposed table: the same tensor "
+        "both times. By hand: each position adds its gradient to the row of its own token; and each position adds its "
+        "vector to every row, multiplied by the gradient of that row's logit.",
+        "In the module, `self.table` is an `nn.Parameter` of shape (vocab, d_model); `self.table[tokens]` has the "
+        "shape (batch, time, d_model). By hand, `index_add(0, ...)` on zeros takes the flat tokens and the gradients "
+        "of shape (batch * time, d_model); the gradient through the output sums a product over batch and time.",
+    ),
+)

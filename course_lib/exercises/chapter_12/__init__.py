@@ -1,0 +1,1 @@
+"""Exercises of chapter 12, BERT, GPT-2, ViT."""

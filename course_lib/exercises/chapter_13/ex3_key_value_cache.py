@@ -1,0 +1,280 @@
+"""13.3: attention with a key-value cache."""
+
+import torch
+
+from course_lib.exercises.drawing import normal, sizes
+from course_lib.grading.checks import both, difference, equals, inputs_unchanged, of_output, on
+from course_lib.grading.exercise import Case, Exercise, Property, Task
+
+OUTPUTS = ("output", "key_cache", "value_cache")
+STALE = 30.0  # what is left in the cache of an earlier text, far from everything that is new
+
+
+def cached_attention(query, key, value, key_cache, value_cache, length, starts):
+    """The new keys and values written into copies of the caches, and attention that reads these."""
+    end = length + key.shape[1]
+    keys = torch.cat([key_cache[:, :length], key, key_cache[:, end:]], 1)
+    values = torch.cat([value_cache[:, :length], value, value_cache[:, end:]], 1)
+    positions = torch.arange(keys.shape[1])
+    hidden = (positions < starts[:, None, None]) | (positions > torch.arange(length, end)[:, None])
+    scores = (query @ keys.mT * key.shape[-1] ** -0.5).masked_fill(hidden, -torch.inf)
+    return scores.softmax(-1).masked_fill(hidden, 0.0) @ values, keys, values
+
+
+def draw_caches(generator: torch.Generator) -> Case:
+    """Draw caches that hold some positions of texts that begin in different columns, and more positions to come."""
+    batch, new, spare, d_key, d_value = (
+        least + size for least, size in zip((1, 1, 0, 0, 0), sizes(generator, 2, 2, 2, 4, 4), strict=True)
+    )
+    length = int(torch.randint(0, 4, (), generator=generator))
+    caches = {}
+    for name, width in (("key", d_key), ("value", d_value)):
+        cache = normal(generator, batch, length + new + spare, width)
+        cache[:, length:] = STALE * cache[:, length:].sign()
+        caches[f"{name}_cache"] = cache
+    starts = torch.randint(0, length + new, (batch,), generator=generator)
+    starts[0] = 0
+    return {
+        "query": normal(generator, batch, new, d_key),
+        "key": normal(generator, batch, new, d_key),
+        "value": normal(generator, batch, new, d_value),
+        **caches,
+        "length": length,
+        "starts": starts.roll(int(torch.randint(batch, (), generator=generator))),
+    }
+
+
+def equal_lengths(case: Case) -> Case:
+    """All texts begin in the first column."""
+    return case | {"starts": torch.zeros_like(case["starts"])}
+
+
+def step(case: Case, number: int) -> Case:
+    """One of the new positions alone."""
+    return case | {name: case[name][:, number : number + 1] for name in ("query", "key", "value")}
+
+
+def one_token(case: Case) -> Case:
+    """The first new position alone, all texts alike, with at least one position before it."""
+    single = equal_lengths(step(case, 0))
+    if case["length"]:
+        return single
+    caches = ("key_cache", "value_cache")
+    grown = {name: torch.cat([case[name][:, :1] / STALE, case[name]], 1) for name in caches}
+    return single | grown | {"length": 1}
+
+
+def no_padding_asked(case: Case) -> Case:
+    """Starts such that every new position belongs to its text."""
+    return case | {"starts": case["starts"].clamp(max=case["length"])}
+
+
+def padding_asked(case: Case) -> Case:
+    """A prompt read from the first column on, in which some of the new positions stand before their text."""
+    starts = torch.full_like(case["starts"], case["query"].shape[1] - 1)
+    return case | {"length": 0, "starts": starts}
+
+
+def token_by_token(case: Case):
+    """The new positions one at a time: the output of each is right, and so is what its caches hold for the next."""
+    state, asked = no_padding_asked(case), []
+    for number in range(case["query"].shape[1]):
+        asked.append(step(state, number))
+        _, keys, values = cached_attention(**asked[-1])
+        state = state | {"key_cache": keys, "value_cache": values, "length": state["length"] + 1}
+    for reply in (yield asked):
+        read = reply.arguments["length"] + 1  # so many positions the next one reads
+        for where, got, expected in zip(
+            ("output", "key_cache", "value_cache"), reply.value, reply.expected, strict=True
+        ):
+            if problem := difference(reply.arguments, got[:, :read], expected[:, :read], where=where):
+                return problem
+    return None
+
+
+output = of_output(0, equals())
+
+MISTAKES = """
+whole room read => one new token: its output
+- mask = begun & past
++ mask = begun
+queries read the whole cache, also what stands behind the text, left from an earlier one; hide every position after the
+query's own
+
+new tokens read each other => several new tokens: none reads a later one
+- past = positions <= rearrange(own, "new -> new 1")
++ past = positions < end
+the last new token is right, and those before it read what comes after them: a prompt has a future too
+
+queries counted from the front => one new token: its output
++ past = positions <= rearrange(own - length, "new -> new 1")
+query i was taken for position i; `length` positions stand before, so it stands at position length + i
+
+new places not read => one new token: its output
++ past = positions < length
+queries read the positions before and none of the new ones; a position reads itself too, so write first and read then
+
+own place hidden => one new token: its output
++ past = positions < rearrange(own, "new -> new 1")
+a query reads the positions before its own; its own is one of those that it reads
+
+new places alone => one new token: its output
+- mask = begun & past
++ mask = begun & past & (positions >= length)
+queries read the new positions alone; those that the caches held before are read as well
+
+starts ignored => texts that begin in different columns
++ mask = past
+`starts` was not used: queries read the padding before their text
+
+padding at the end => texts that begin in different columns
+- begun = positions >= rearrange(starts, "batch -> batch 1 1")
++ begun = positions < end - rearrange(starts, "batch -> batch 1 1")
+`starts` was taken for how many positions are hidden at the end; it is the column in which the text begins, and what
+stands before it is hidden
+
+starts for lengths => one new token: its output
++ begun = positions < rearrange(starts, "batch -> batch 1 1")
+`starts` was taken for the length of a text; it is the column in which it begins
+
+first place of the text hidden => one new token: its output
++ begun = positions > rearrange(starts, "batch -> batch 1 1")
+the first position of each text is hidden; the text begins *at* its start
+
+last padding read => texts that begin in different columns
++ begun = positions >= rearrange(starts, "batch -> batch 1 1") - 1
+the column before each text's start is read too; the text begins at its start
+
+one start for all => texts that begin in different columns
++ begun = positions >= starts[0]
+all texts were given the start of the first one of the batch
+
+nothing to read => a position before its text has an output of exactly 0
+- weights = scores.masked_fill(~mask, float("-inf")).softmax(dim=-1).masked_fill(~mask, 0.0)
++ weights = scores.masked_fill(~mask, float("-inf")).softmax(dim=-1)
+a position before its text has nothing to read, and the softmax of nothing is nan; give such a row weights of 0
+
+mean of everything => a position before its text has an output of exactly 0
++ weights = scores.masked_fill(~mask, -1e9).softmax(dim=-1)
+with a large negative number in place of minus infinity, a position that has nothing to read finds the mean of the whole
+cache; give such a row weights of 0
+
+mask after the softmax => one new token: its output
++ weights = scores.softmax(dim=-1) * mask
+the weights are hidden after the softmax, and what is left does not sum to one; hide the scores
+
+no scale => one new token: its output
+- scores = einsum(query, keys, "batch new d, batch position d -> batch new position") / key.shape[-1] ** 0.5
++ scores = einsum(query, keys, "batch new d, batch position d -> batch new position")
+the dot products are not divided by the root of d_key
+
+written to the beginning => the caches hold what is new behind what was there, and else what they held
+- return weights @ values, keys, values
++ parts = (key_cache, key), (value_cache, value)
++ return weights @ values, *(torch.cat([new, cache[:, new.shape[1] :]], dim=1) for cache, new in parts)
+what is new was written to the first positions of the caches, over what stood there; it belongs at position `length`
+
+written to the end => the caches hold what is new behind what was there, and else what they held
++ parts = (key_cache, key), (value_cache, value)
++ return weights @ values, *(torch.cat([cache[:, : -new.shape[1]], new], dim=1) for cache, new in parts)
+what is new was written to the last positions of the caches; it belongs at position `length`, right behind what is there
+
+written one place too far => the caches hold what is new behind what was there, and else what they held
++ parts = (key_cache, key), (value_cache, value)
++ longer = (torch.cat([old[:, : length + 1], new, old[:, end + 1 :]], dim=1)[:, : old.shape[1]] for old, new in parts)
++ return weights @ values, *longer
+a position was left free between what was there and what is new: position `length` is the first free one
+
+rooms cut off => the caches hold what is new behind what was there, and else what they held
++ return weights @ values, keys[:, :end], values[:, :end]
+the caches that came back end with the text; return them whole, with room for what comes later
+
+rooms made longer => the caches hold what is new behind what was there, and else what they held
++ return weights @ values, torch.cat([key_cache, key], dim=1), torch.cat([value_cache, value], dim=1)
+what is new was put behind the whole cache, which grew; there is room inside, from position `length` on
+
+rest cleared => the caches hold what is new behind what was there, and else what they held
++ keys[:, end:] = values[:, end:] = 0.0
++ return weights @ values, keys, values
+what stands behind the text was set to 0; it is hidden by the mask, and need not be written
+
+nothing kept => one token at a time gives what all at once give
++ return weights @ values, key_cache.clone(), value_cache.clone()
+the output is right, and the caches came back without the new keys and values: the next token will not find them
+
+rooms exchanged => the caches hold what is new behind what was there, and else what they held
++ return weights @ values, values, keys
+this returns the values' cache before the keys' cache
+
+last output alone => several new tokens: none reads a later one
++ return (weights @ values)[:, -1:], keys, values
+this is the output of the last new token; each of the new ones has one
+
+caller's rooms written => inputs unchanged
+- keys, values = key_cache.clone(), value_cache.clone()
++ keys, values = key_cache, value_cache
+this writes into the caches that were given, and two continuations of one text would overwrite each other here:
+`clone()` them first
+"""
+
+EXERCISE = Exercise(
+    title="The cache",
+    difficulty=3,
+    minutes=40,
+    tasks=(
+        Task(
+            function="cached_attention",
+            parameters=("query", "key", "value", "key_cache", "value_cache", "length", "starts"),
+            returns="the output (batch, new, d_value), the keys' cache and the values' cache, each as long as it came",
+            outputs=OUTPUTS,
+            cases=draw_caches,
+            examples=(
+                {
+                    "query": torch.tensor([[[1.0]]]),
+                    "key": torch.tensor([[[1.0986]]]),
+                    "value": torch.tensor([[[8.0]]]),
+                    "key_cache": torch.tensor([[[0.0], [30.0], [30.0]]]),
+                    "value_cache": torch.tensor([[[4.0], [30.0], [30.0]]]),
+                    "length": 1,
+                    "starts": torch.tensor([0]),
+                },
+                {
+                    "query": torch.tensor([[[0.0], [0.0]], [[0.0], [0.0]]]),
+                    "key": torch.tensor([[[1.0], [2.0]], [[3.0], [4.0]]]),
+                    "value": torch.tensor([[[2.0, 1.0], [4.0, 3.0]], [[5.0, 0.0], [7.0, 6.0]]]),
+                    "key_cache": torch.full((2, 4, 1), 30.0),
+                    "value_cache": torch.full((2, 4, 2), 30.0),
+                    "length": 0,
+                    "starts": torch.tensor([0, 1]),
+                },
+            ),
+            reference=cached_attention,
+            properties=(
+                Property(
+                    "the caches hold what is new behind what was there, and else what they held",
+                    2,
+                    both(of_output(1, equals(0)), of_output(2, equals(0))),
+                ),
+                Property("one new token: its output", 1, on(one_token, output)),
+                Property("several new tokens: none reads a later one", 2, on(equal_lengths, output)),
+                Property("one token at a time gives what all at once give", 1, token_by_token),
+                Property("texts that begin in different columns", 2, on(no_padding_asked, output)),
+                Property("a position before its text has an output of exactly 0", 1, on(padding_asked, output)),
+                Property("inputs unchanged", 1, inputs_unchanged, only_when_right=True),
+            ),
+            mistakes=MISTAKES,
+        ),
+    ),
+    hints=(
+        "Three questions for every position of the cache: does the text of this row begin there or before, is it no "
+        "later than the position that asks, and was anything ever written there? Which of them does one comparison "
+        "settle?",
+        "Clone both caches and write the new rows at positions length to length + new. Attend with the whole caches, "
+        "and a mask of shape (batch, new, max_length) that shows the positions from the row's start up to the query's "
+        "own. What was never written lies behind every query. A row with nothing to read comes out of the softmax as "
+        "nan.",
+        "With `positions = torch.arange(max_length)`, compare `positions >= starts[:, None, None]`, and `positions <=` "
+        "a column of the queries' positions, `length` to `length + new`; put them together by `&`. After the softmax, "
+        "`masked_fill(~mask, 0.0)` takes the nan away.",
+    ),
+)

@@ -1,0 +1,301 @@
+"""14.1: two numbers that say of a head what its stripes show."""
+
+import torch
+
+from course_lib.exercises.drawing import shares, sizes
+from course_lib.grading.checks import both, equals, inputs_unchanged, not_moved_by, on
+from course_lib.grading.exercise import Case, Exercise, Property, Task
+
+
+def previous_token_score(weights):
+    """The mean along the diagonal below the main one, over the batch too."""
+    return weights.diagonal(-1, 2, 3).mean((0, 2))
+
+
+def draw_weights(generator: torch.Generator) -> Case:
+    """Draw weights of several heads, of two positions or more."""
+    batch, heads = sizes(generator, 3, 4)
+    [time] = sizes(generator, 6, least=2)
+    return {"weights": shares(generator, batch, heads, time, time)}
+
+
+def looking_back(case: Case) -> Case:
+    """Let the first head look at the position before and nowhere else; the first position has but itself."""
+    weights = case["weights"].clone()
+    time = weights.shape[2]
+    weights[:, 0] = torch.eye(time)[(torch.arange(time) - 1).clamp(min=0)]
+    return {"weights": weights}
+
+
+def induction_score(weights, periods):
+    """The mean along a diagonal of each example, without its first entry, which has seen nothing twice."""
+    pairs = zip(weights, periods.tolist(), strict=True)
+    return torch.cat([each.diagonal(1 - period, 1, 2)[:, 1:] for each, period in pairs], 1).mean(1)
+
+
+def draw_repeats(generator: torch.Generator) -> Case:
+    """Draw weights, and for each row a period that leaves two positions or more."""
+    batch, heads = sizes(generator, 4, 3)
+    [time] = sizes(generator, 8, least=4)
+    return {
+        "weights": shares(generator, batch, heads, time, time),
+        "periods": torch.randint(2, time - 1, (batch,), generator=generator),
+    }
+
+
+def one_period(case: Case) -> Case:
+    """Give every row the period of the first."""
+    return case | {"periods": case["periods"][:1].repeat(len(case["periods"]))}
+
+
+def other_beginnings(case: Case) -> Case:
+    """Turn the weights of all positions before the first repetition by one key."""
+    late = torch.arange(case["weights"].shape[2]) >= case["periods"][:, None]  # (batch, time)
+    return case | {"weights": case["weights"].where(late[:, None, :, None], case["weights"].roll(1, 3))}
+
+
+def without_repetition(case: Case) -> Case:
+    """Add a row whose period is all of its length."""
+    weights = torch.cat([case["weights"], case["weights"][:1].flip(2)])
+    return {"weights": weights, "periods": torch.cat([case["periods"], torch.tensor([weights.shape[2]])])}
+
+
+# Five positions, of which the last two repeat the first two: A B C A B.
+BY_HAND = torch.tensor(
+    [
+        [1.0, 0.0, 0.0, 0.0, 0.0],
+        [0.5, 0.5, 0.0, 0.0, 0.0],
+        [0.25, 0.25, 0.5, 0.0, 0.0],
+        [0.0, 0.75, 0.25, 0.0, 0.0],
+        [0.125, 0.0, 0.25, 0.5, 0.125],
+    ]
+)[None, None]
+
+PREVIOUS_MISTAKES = """
+the place behind => the mean weight on the place before, head by head
+- before = weights.diagonal(offset=-1, dim1=-2, dim2=-1)
++ before = weights.diagonal(offset=1, dim1=-2, dim2=-1)
+these are weights on the position *behind*, at (i, i + 1), or query and key are exchanged: in `weights[b, h, i, j]`
+position i reads, and j is what it reads
+
+the place itself => the mean weight on the place before, head by head
++ before = weights.diagonal(offset=0, dim1=-2, dim2=-1)
+this is the weight that each position gives to itself; the one before it stands one column to the left
+
+divided by all places => a head that looks at the place before, and nowhere else, scores 1
+- return before.mean(dim=(0, 2))
++ return before.sum(dim=2).mean(dim=0) / weights.shape[2]
+the sum is divided by all positions; the first has none before it and does not count, so time - 1 are left
+
+the last place before the first => a head that looks at the place before, and nowhere else, scores 1
++ return (before.sum(dim=2) + weights[:, :, 0, -1]).mean(dim=0) / weights.shape[2]
+position 0 counts here with the index 0 - 1 = -1, which Python reads as the *last* position; begin at position 1
+
+the first place with itself => the mean weight on the place before, head by head
++ return (before.sum(dim=2) + weights[:, :, 0, 0]).mean(dim=0) / weights.shape[2]
+position 0 counts here with its weight on itself, as if that were the position before; begin at position 1
+
+a sum => a head that looks at the place before, and nowhere else, scores 1
++ return before.sum(dim=2).mean(dim=0)
+this adds the weights up along the sequence, so that it grows with the length; take their mean
+
+a sum over everything => a head that looks at the place before, and nowhere else, scores 1
++ return before.sum(dim=(0, 2))
+this adds the weights up over batch and sequence; take their mean
+
+heads together => the mean weight on the place before, head by head
++ return before.mean()
+this is one number for all heads together; every head has a score of its own, shape (heads,)
+
+examples apart => the mean weight on the place before, head by head
++ return before.mean(dim=2)
+this keeps the examples apart; the mean runs over the batch as well, and shape (heads,) is left
+
+the first example => the mean weight on the place before, head by head
++ return before[0].mean(dim=1)
+this looks at the first example alone; the mean runs over the whole batch
+
+places counted => the mean weight on the place before, head by head
++ return (before >= weights[:, :, 1:].amax(dim=3)).float().mean(dim=(0, 2))
+this counts the positions at which the weight asked for is the greatest of its row; asked is the mean weight
+
+the greatest => the mean weight on the place before, head by head
++ return before.amax(dim=(0, 2))
+this is the greatest of the weights on the position before; asked is their mean
+"""
+
+SCORED_MISTAKES = """
+the earlier copy itself => the mean weight on the place behind the earlier copy, head by head
+- total = total + example[:, i, i - period + 1]
++ total = total + example[:, i, i - period]
+this is the weight on i - period, the earlier copy of the same token; what is to be said next stands one position behind
+that copy, at i - period + 1
+
+before the earlier copy => the mean weight on the place behind the earlier copy, head by head
++ total = total + example[:, i, i - period - 1]
+this is the weight on i - period - 1, the position *before* the earlier copy; asked is the one behind it, i - period + 1
+
+two places behind => the mean weight on the place behind the earlier copy, head by head
++ total = total + example[:, i, i - period + 2]
+this is the weight on i - period + 2, two positions behind the earlier copy; asked is i - period + 1
+
+the place before => the mean weight on the place behind the earlier copy, head by head
++ total = total + example[:, i, i - 1]
+this is the weight on i - 1, which is the previous-token score at the positions that count; how far an induction head
+looks back depends on the period of the example
+
+every place, wrapped => places before the first repetition do not count
+- for i in range(period, time):
++ for i in range(time):
+all positions count here, also those before the period, whose index i - period + 1 is below 0 and is read from the end;
+only positions i >= period have seen their token a period ago
+
+every place, held at 0 => places before the first repetition do not count
+- for i in range(period, time):
+- total = total + example[:, i, i - period + 1]
++ for i in range(time):
++     total = total + example[:, i, max(i - period + 1, 0)]
+all positions count here, and those before the period are credited with their weight on position 0; only positions
+i >= period count
+
+one place too early => places before the first repetition do not count
+- for i in range(period, time):
++ for i in range(period - 1, time):
+this begins at i = period - 1, the last position of the first segment, where nothing has been repeated yet; begin at
+i = period
+
+one place too late => the mean weight on the place behind the earlier copy, head by head
++ for i in range(period + 1, time):
+this begins behind i = period, which is the first position that has seen its token before; count it too (`>=`)
+
+divided by all places => the mean weight on the place behind the earlier copy, head by head
+- return total / places
++ return total / (len(weights) * time)
+the sum is divided by all positions; divide by how many count, those from the period on
+
+a sum => the mean weight on the place behind the earlier copy, head by head
++ return total
+this adds the weights up; divide by how many positions count
+
+the mean of the rows' means => the score is right, too, where an example repeats nothing, which adds nothing
+- total, places = 0.0, 0
+- for example, period in zip(weights, periods.tolist()):
+- for i in range(period, time):
+- total = total + example[:, i, i - period + 1]
+- places += 1
+- return total / places
++ pairs = zip(weights, periods.tolist())
++ means = [example.diagonal(1 - period, dim1=1, dim2=2)[:, 1:].mean(dim=1) for example, period in pairs]
++ return torch.stack(means).mean(dim=0)
+this takes the mean of each example and then the mean of those, so that one with few positions counts as much as one
+with many, and one with none gives 0 / 0; add up over all examples first, then divide
+
+the mean of the rows' means, empty rows as 0 => each example has its own period, and all places count the same
++ pairs = zip(weights, periods.tolist())
++ means = [example.diagonal(1 - period, dim1=1, dim2=2)[:, 1:].mean(dim=1) for example, period in pairs]
++ return torch.stack(means).nan_to_num().mean(dim=0)
+this takes the mean of each example and then the mean of those, so that one with few positions counts as much as one
+with many, and one with none as a score of 0; add up over all examples first, then divide
+
+the mean of the examples' means, empty ones left out => each example has its own period, and all places count the same
++ pairs = zip(weights, periods.tolist())
++ means = [example.diagonal(1 - period, dim1=1, dim2=2)[:, 1:].mean(dim=1) for example, period in pairs]
++ return torch.stack(means).nanmean(dim=0)
+this takes the mean of each example and then the mean of those, so that an example with few positions counts as much as
+one with many; add up over all examples first, then divide
+
+the period of the first row => each example has its own period, and all places count the same
+- for example, period in zip(weights, periods.tolist()):
++ for example, period in zip(weights, periods[:1].tolist() * len(weights)):
+this takes the period of the first example for all; every example has its own
+
+turned round => the mean weight on the place behind the earlier copy, head by head
+- total = total + example[:, i, i - period + 1]
++ total = total + example[:, i - period + 1, i]
+query and key are exchanged: in `weights[b, h, i, j]` position i reads, and j is what it reads
+
+heads together => the mean weight on the place behind the earlier copy, head by head
+- return total / places
++ return total.mean() / places
+this is one number for all heads together; every head has a score of its own, shape (heads,)
+
+examples apart => the mean weight on the place behind the earlier copy, head by head
+- total, places = 0.0, 0
+- for example, period in zip(weights, periods.tolist()):
+- for i in range(period, time):
+- total = total + example[:, i, i - period + 1]
+- places += 1
+- return total / places
++ pairs = zip(weights, periods.tolist())
++ means = [example.diagonal(1 - period, dim1=1, dim2=2)[:, 1:].mean(dim=1) for example, period in pairs]
++ return torch.stack(means)
+this keeps the examples apart; the mean runs over the batch as well, and shape (heads,) is left
+
+places counted => the mean weight on the place behind the earlier copy, head by head
+- total = total + example[:, i, i - period + 1]
++ total = total + (example[:, i, i - period + 1] >= example[:, i].amax(dim=1)).float()
+this counts the positions at which the weight asked for is the greatest of its row; asked is the mean weight
+"""
+
+EXERCISE = Exercise(
+    title="Induction score",
+    difficulty=2,
+    minutes=30,
+    tasks=(
+        Task(
+            function="previous_token_score",
+            parameters=("weights",),
+            returns="the mean weight that a position gives to the one before it, shape (heads,)",
+            cases=draw_weights,
+            examples=({"weights": BY_HAND},),
+            reference=previous_token_score,
+            properties=(
+                Property("the mean weight on the place before, head by head", 2, both(equals(), inputs_unchanged)),
+                Property(
+                    "a head that looks at the place before, and nowhere else, scores 1", 1, on(looking_back, equals())
+                ),
+            ),
+            mistakes=PREVIOUS_MISTAKES,
+        ),
+        Task(
+            function="induction_score",
+            parameters=("weights", "periods"),
+            returns="the mean weight that position i, from the period on, gives to i - period + 1, shape (heads,)",
+            cases=draw_repeats,
+            examples=({"weights": BY_HAND, "periods": torch.tensor([3])},),
+            reference=induction_score,
+            properties=(
+                Property(
+                    "the mean weight on the place behind the earlier copy, head by head",
+                    2,
+                    both(on(one_period, equals()), inputs_unchanged),
+                ),
+                Property(
+                    "places before the first repetition do not count",
+                    1,
+                    not_moved_by(
+                        other_beginnings,
+                        "other weights at the positions before the first repetition",
+                        lambda answer: answer,
+                    ),
+                ),
+                Property("each example has its own period, and all places count the same", 2, equals()),
+                Property(
+                    "the score is right, too, where an example repeats nothing, which adds nothing",
+                    1,
+                    on(without_repetition, equals()),
+                ),
+            ),
+            mistakes=SCORED_MISTAKES,
+        ),
+    ),
+    hints=(
+        "Write out the places of `A B C A B`, period 3. Which place looks where, if the model is to say what came "
+        "next the last time? Which places cannot know yet?",
+        "For the place before: the entries (i, i - 1) for i from 1 on, averaged over batch and places. For the other "
+        "score, go through the rows of the batch, and in each through the places from its period on; add up the "
+        "weights, count the places, and divide once at the end.",
+        "In row b the places are `range(int(periods[b]), time)`, and `weights[b, :, i, ...]` is what all heads give at "
+        "once; the key is i less the period plus one. `torch.diagonal` with an offset of -1 finds the place before.",
+    ),
+)

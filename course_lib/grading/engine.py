@@ -1,0 +1,325 @@
+"""From an exercise and something that answers to a verdict on every property.
+
+Everything that the properties want to know is asked in one round. What is asked, and what the reference says to it,
+depends on the task and the seed alone: it is a `Plan`, made once for all submissions of a class.
+"""
+
+import contextlib
+import secrets
+import time
+import zlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+import torch
+
+from course_lib.grading.call import Answer, Answerer, Asked, Round, ask
+from course_lib.grading.checks import ROUNDING, Phase
+from course_lib.grading.exercise import Case, Exercise, Mistake, Property, Question, Reply, Task
+from course_lib.grading.problem import Problem
+from course_lib.grading.sandbox.worker.attempt import Value
+from course_lib.grading.unattended import unattended
+
+RANDOM_CASES = 10
+ASKED_AGAIN = 3  # questions that are put twice
+PLANS = 64  # of as many tasks are kept
+# The search for a smaller case that fails: so many are drawn, so many of them are tried, so many at a time, for so many
+# seconds.
+DRAWN, TRIED, AT_ONCE, PATIENCE = 200, 40, 8, 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class Verdict:
+    """What was found about one property: None where it holds, else the problem on the smallest case that fails."""
+
+    property: Property
+    problem: Problem | None
+
+    @property
+    def earned(self) -> int:
+        """The points that this verdict gives."""
+        return 0 if self.problem else self.property.points
+
+
+@dataclass(frozen=True, eq=False)
+class TaskResult:
+    """The verdicts on one task, and the mistake that the answer makes, if it is a known one."""
+
+    task: Task
+    verdicts: tuple[Verdict, ...]
+    mistake: Mistake | None
+
+    @property
+    def earned(self) -> int:
+        """The points of all verdicts."""
+        return sum(verdict.earned for verdict in self.verdicts)
+
+
+def fresh_seed() -> int:
+    """Return a seed that nobody can guess and everybody can type."""
+    return secrets.randbelow(100_000)
+
+
+def draw_cases(task: Task, seed: int) -> list[Case]:
+    """Return the fixed examples and ten random cases, smallest first: the first to fail is the one to show."""
+    # The function's name enters the seed, so that one task is given the same cases alone and within its chapter.
+    generator = torch.Generator().manual_seed(zlib.crc32(f"{task.function} {seed}".encode()))
+    return sorted([*task.examples, *(task.cases(generator) for _ in range(RANDOM_CASES))], key=_size)
+
+
+def judge_task(exercise: Exercise, task: Task, answer: Answerer, seed: int, search: bool = False) -> TaskResult:
+    """Judge whatever `answer` speaks for on every property of `task`.
+
+    With `search`, a property that fails is tried on further, smaller cases, and the problem is that on the smallest
+    that fails. Nothing else depends on it. What an exercise itself does wrong is raised: it is no verdict.
+    """
+    with unattended(), _one_thread():
+        plan = plan_for(task, seed)
+        answers = answer(plan.round)
+        found = plan.first_problems(answers)
+        problems = dict(found)
+        if any(problems[each] for each in task.properties if not each.only_when_right):
+            problems |= {each: Problem("later") for each in task.properties if each.only_when_right}
+        if not all(problems.values()) and (worthless := plan.idle(answers) or plan.unsteady(answers)):
+            problems = {each: problem or worthless for each, problem in problems.items()}
+        mistake = _diagnose(exercise, plan, answers) if any(problems.values()) else None
+        failures = {each: problem for each, problem in found.items() if problem and problem is problems[each]}
+        # Where no question at all was answered, one about a smaller case would bring no news.
+        if search and failures and any(each.value is not None for each in answers):
+            problems |= _on_smaller_cases(task, answer, failures, seed)
+    verdicts = tuple(Verdict(each, problems[each]) for each in task.properties)
+    return TaskResult(task, verdicts, mistake)
+
+
+@lru_cache(maxsize=PLANS)
+def plan_for(task: Task, seed: int) -> "Plan":
+    """Return the plan of a task under a seed, made once."""
+    return Plan(task, draw_cases(task, seed), task.properties, seed)
+
+
+class Plan:
+    """What these properties ask about these cases, and what the reference answers."""
+
+    def __init__(self, task: Task, cases: list[Case], properties: Iterable[Property], seed: int, again: bool = True):
+        self._task, self.cases, self._properties, self._seed = task, cases, tuple(properties), seed
+        self._known: list[_Known] = []
+        self._numbers: dict[tuple[int, bool], int] = {}
+        for case in cases:  # also where no property asks about it as it is: a diagnosis wants all there is to see
+            self._number(Question(case))
+        # For each property and case, the numbers of its questions, and the output that each is about.
+        self._places = {
+            (each, index): [(self._number(asked), asked.output) for asked in Phase(each.check, case).questions]
+            for each in self._properties
+            for index, case in enumerate(cases)
+        }
+        self._count = len(self._known)
+        repeated = (0, self._count // 2, self._count - 1)[:ASKED_AGAIN] if again else ()
+        self._again = dict(zip(range(self._count, self._count + len(repeated)), repeated, strict=True))
+
+    @cached_property
+    def round(self) -> Round:
+        """All questions, and then some of them once more."""
+        asked = [each.asked for each in self._known]
+        return Round(self._task, (*asked, *(asked[first] for first in self._again.values())))
+
+    def first_problems(self, answers: list[Answer]) -> dict[Property, Problem | None]:
+        """Return for every property the problem on the first case on which it fails."""
+        return {each: self._first(each, answers) for each in self._properties}
+
+    def idle(self, answers: list[Answer]) -> Problem | None:
+        """Say so where every answer is one number over and over: it would have locality, for one, for nothing."""
+        seen = None
+        for case, known, answer in zip(self.cases, self._known, answers, strict=False):  # the cases come first
+            if answer.value is not None and not _one_number(known.expected):
+                if not _one_number(answer.value):
+                    return None
+                seen = case
+        return None if seen is None else Problem("idle", seen)
+
+    def unsteady(self, answers: list[Answer]) -> Problem | None:
+        """Say so where a question that was put once more was answered differently: no verdict holds for that."""
+        for second, first in self._again.items():
+            if answers[first].value is not None and not _equal(answers[second].value, answers[first].value):
+                return Problem("unsteady", self._known[first].asked.arguments)
+        return None
+
+    def compared(self, answers: list[Answer]) -> Iterator[tuple[Asked, Answer]]:
+        """Yield each question without gradients, once, with its answer: what a diagnosis compares."""
+        for known, answer in zip(self._known, answers, strict=False):
+            if known.asked.cotangent is None:
+                yield known.asked, answer
+
+    def _first(self, property: Property, answers: list[Answer]) -> Problem | None:
+        for index, case in enumerate(self.cases):
+            places = self._places[property, index]
+            problem = next(filter(None, (self._known[n].unfit(answers[n], output) for n, output in places)), None)
+            problem = problem or self._verdict(property, case, [self._known[n].reply(answers[n]) for n, _ in places])
+            if problem:
+                return problem
+        return None
+
+    def _verdict(self, property: Property, case: Case, replies: list[Reply]) -> Problem | None:
+        phase = Phase(property.check, case)
+        try:
+            return phase.verdict(replies)
+        except (RuntimeError, ValueError, IndexError) as error:  # what no check foresaw in an answer
+            return Problem("incomparable", case, note=str(error))
+
+    def _number(self, question: Question) -> int:
+        """Return the number of a question: that of the same one where another property asked it already."""
+        key = id(question.arguments), question.gradients
+        if key not in self._numbers:
+            self._numbers[key] = len(self._known)
+            self._known.append(_Known(self._task, question, self._seed))
+        return self._numbers[key]
+
+
+class _Known:
+    """One question of a plan, with what the reference says to it; it keeps the arguments, and so their id, alive."""
+
+    def __init__(self, task: Task, question: Question, seed: int):
+        self._task, self._question = task, question
+        self.expected: Value = task.reference(**question.arguments)
+        cotangent = None
+        if question.gradients:  # the answer is not told it, so a gradient cannot be right by chance
+            output, generator = _first_output(self.expected), torch.Generator().manual_seed(seed)
+            cotangent = torch.randn(output.shape, generator=generator, dtype=output.dtype)
+        self.asked = Asked(question.arguments, cotangent)
+
+    @cached_property
+    def expected_gradients(self) -> dict[str, torch.Tensor]:
+        """The reference's gradients, by the name of the argument, or "state.name"; empty where none are wanted."""
+        if self.asked.cotangent is None:
+            return {}
+        case = self._question.arguments
+        given = {name: each for name, each in case.items() if torch.is_tensor(each) and each.is_floating_point()}
+        state = {f"state.{name}": each for name, each in case.get("state", {}).items()}
+        leaves = {name: each.clone().requires_grad_() for name, each in (given | state).items()}
+        parameters = {name.removeprefix("state."): each for name, each in leaves.items() if name in state}
+        arguments = case | {name: leaves[name] for name in given} | ({"state": parameters} if state else {})
+        output = _first_output(self._task.reference(**arguments))
+        found = torch.autograd.grad((output * self.asked.cotangent).sum(), list(leaves.values()), allow_unused=True)
+        return {
+            name: torch.zeros_like(leaf) if each is None else each
+            for (name, leaf), each in zip(leaves.items(), found, strict=True)
+        }
+
+    def unfit(self, answer: Answer, output: int | None) -> Problem | None:
+        """Return why there is nothing to judge: no value, or not of the shapes and kinds that the reference gives.
+
+        With `output`, that tensor of a tuple alone is looked at.
+        """
+        if answer.value is None:
+            return answer.problem
+        parts = list(zip(self._task.outputs or ("",), _tuple(answer.value), _tuple(self.expected), strict=True))
+        for name, got, expected in parts if output is None else parts[output : output + 1]:
+            if got.shape != expected.shape or got.dtype != expected.dtype:
+                kind = "shape" if got.shape != expected.shape else "numbers"
+                return Problem(kind, self.asked.arguments, where=name, got=got, expected=expected)
+        return None
+
+    def reply(self, answer: Answer) -> Reply:
+        """Return what a check is sent."""
+        return Reply(
+            self.asked.arguments,
+            answer.value,
+            self.expected,
+            answer.changed,
+            answer.gradients,
+            self.expected_gradients,
+            self.asked.cotangent,
+        )
+
+
+def _on_smaller_cases(
+    task: Task, answer: Answerer, failures: dict[Property, Problem], seed: int
+) -> dict[Property, Problem]:
+    """Return for each property that fails the problem on the smallest case that is found to fail."""
+    found, until = dict(failures), time.monotonic() + PATIENCE
+    open_ones = {each for each in failures if failures[each].case is not None}
+    cases = _small_cases(task, seed)
+    for start in range(0, len(cases), AT_ONCE):
+        smaller = cases[start : start + AT_ONCE]
+        wanted = [each for each in task.properties if each in open_ones]
+        if not wanted or time.monotonic() > until:
+            break
+        plan = Plan(task, smaller, wanted, seed, again=False)
+        for each, problem in plan.first_problems(answer(plan.round)).items():
+            if problem and problem.case is not None:
+                if _size(problem.case) < _size(failures[each].case):
+                    found[each] = problem
+                open_ones.discard(each)
+    return found
+
+
+def _small_cases(task: Task, seed: int) -> list[Case]:
+    """Return the smallest of many more random cases, one of each shape, smallest first."""
+    generator = torch.Generator().manual_seed(zlib.crc32(f"smaller {task.function} {seed}".encode()))
+    by_shapes: dict[tuple, Case] = {}
+    for _ in range(DRAWN):
+        case = task.cases(generator)
+        by_shapes.setdefault(tuple(each.shape for each in case.values() if isinstance(each, torch.Tensor)), case)
+    return sorted(by_shapes.values(), key=_size)[:TRIED]
+
+
+def _size(case: Case) -> int:
+    return sum(each.numel() for each in case.values() if isinstance(each, torch.Tensor))
+
+
+@contextlib.contextmanager
+def _one_thread() -> Iterator[None]:
+    """Compute with one thread: on tensors as small as these, threads take longer to wait for than the work."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
+
+
+def _diagnose(exercise: Exercise, plan: Plan, answers: list[Answer]) -> Mistake | None:
+    """Return the mistake that gives the same answers to every question that was put."""
+    seen = list(plan.compared(answers))
+    if all(answer.value is None for _, answer in seen):
+        return None
+    task = plan.round.task
+    return next((each for each in task.mistakes if _makes(each, task, exercise.forbidden, seen)), None)
+
+
+def _makes(mistake: Mistake, task: Task, forbidden, seen: list[tuple[Asked, Answer]]) -> bool:
+    """Tell whether the mistake gives equal tensors, fails on the same questions, and changes the same inputs."""
+    changed: tuple[set[str], set[str]] = set(), set()
+    for asked, answer in seen:
+        wrong = ask(mistake.implementation, task, asked, forbidden)
+        if not _equal(wrong.value, answer.value):
+            return False
+        changed[0].update(wrong.changed)
+        changed[1].update(answer.changed)
+    return changed[0] == changed[1]
+
+
+def _one_number(value: Value) -> bool:
+    return all(bool((each.isnan() | (each == each.flatten()[:1])).all()) for each in _tuple(value))
+
+
+def _equal(one: Value | None, other: Value | None) -> bool:
+    if one is None or other is None:
+        return one is other
+    if isinstance(one, tuple) != isinstance(other, tuple) or len(_tuple(one)) != len(_tuple(other)):
+        return False
+    return all(map(_alike, _tuple(one), _tuple(other)))
+
+
+def _alike(one: torch.Tensor, other: torch.Tensor) -> bool:
+    if one.shape != other.shape or one.dtype != other.dtype:
+        return False
+    return torch.allclose(one, other, rtol=10 * ROUNDING, atol=ROUNDING, equal_nan=True)
+
+
+def _tuple(value: Value) -> tuple[torch.Tensor, ...]:
+    return value if isinstance(value, tuple) else (value,)
+
+
+def _first_output(value: Value) -> torch.Tensor:
+    return _tuple(value)[0]

@@ -1,6 +1,0 @@
-"""Running a stranger's code in a process of its own, and asking it questions.
-
-`sandbox` finds the strongest lock that this machine offers; `zygote` starts a process that imports torch once and forks
-a worker for each submission; `conversation` is what the grader says to a worker and hears from it. `inside` holds what
-runs on the other side: it knows neither answers nor cases nor seeds, and imports nothing of `course_lib`.
-"""

@@ -1,0 +1,164 @@
+"""One call of a learner's function or class: what came of it, as plain facts that can cross to another process."""
+
+import inspect
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+Value = torch.Tensor | tuple[torch.Tensor, ...]
+
+
+_MADE: dict[str, Callable] = {}  # what `Given` made of a source for checks, which ask often; learners get their own
+
+
+@dataclass(frozen=True)
+class Given:
+    """A function among the arguments of a call: a `title` for people, and the Python expression that makes it.
+
+    The expression comes from an exercise, never from a learner; `torch` is in its scope.
+    """
+
+    title: str
+    source: str
+
+    def made(self) -> Callable:
+        """Return the function itself, which does not carry its title: a learner is given this."""
+        return eval(self.source, {"torch": torch})
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Call the function: a reference and a check may use what is given as it is."""
+        if self.source not in _MADE:
+            _MADE[self.source] = self.made()
+        return _MADE[self.source](*arguments)
+
+
+class Unfinished(BaseException):
+    """A call took too long. Not an Exception, so that `except Exception` in an answer does not swallow it."""
+
+
+@dataclass
+class Attempt:
+    """The tensors that came, and the gradients that were asked for; or a `fault`: its kind and what is known of it."""
+
+    value: Value | None = None
+    gradients: dict[str, torch.Tensor] = field(default_factory=dict)
+    fault: dict[str, Any] | None = None
+
+
+def attempt(
+    function: Callable,
+    arguments: dict[str, Any],
+    constructor: tuple[str, ...] | None = None,
+    cotangent: torch.Tensor | None = None,
+) -> Attempt:
+    """Call `function` with `arguments`, which it may change; a truth value that it returns counts as a tensor.
+
+    With `constructor`, `function` is a class of `nn.Module`: those arguments make the module, "state" holds its
+    parameters, and the others are for `forward`. With `cotangent`, which weighs the entries of the (first) output, the
+    gradient for every argument of floating point comes too, and for every parameter, under the name "state.name".
+    """
+    arguments = {name: each.made() if isinstance(each, Given) else each for name, each in arguments.items()}
+    sources: dict[str, torch.Tensor] = {}
+    if cotangent is not None:
+        floating = {n: each for n, each in arguments.items() if torch.is_tensor(each) and each.is_floating_point()}
+        sources = {name: each.requires_grad_() for name, each in floating.items()}
+        if constructor is None and "state" in arguments:  # a wrong answer of an exercise, written as a function
+            state = {name: each.clone().requires_grad_() for name, each in arguments["state"].items()}
+            arguments["state"] = state
+            sources |= {f"state.{name}": each for name, each in state.items()}
+    try:
+        if constructor is None:
+            value = function(**arguments)
+        else:
+            module = function(**{name: arguments[name] for name in constructor})
+            own, expected = _shapes(module.state_dict()), _shapes(arguments["state"])
+            if own != expected:
+                return Attempt(fault={"kind": "parameters", "got": own, "expected": expected})
+            module.load_state_dict(arguments["state"])
+            given = (*constructor, "state")
+            value = module(**{name: each for name, each in arguments.items() if name not in given})
+        if isinstance(value, bool):
+            value = torch.tensor(value)
+        fault = _unfit(value)
+        if fault:
+            return Attempt(fault=fault)
+        gradients = {}
+        if cotangent is not None:
+            if constructor is not None:
+                sources |= {f"state.{name}": each for name, each in module.named_parameters()}
+            first = value if torch.is_tensor(value) else value[0]
+            if not first.requires_grad:
+                return Attempt(fault={"kind": "no gradient"})
+            if first.shape != cotangent.shape:
+                return Attempt(fault={"kind": "value", "got": f"tensor of shape {tuple(first.shape)}"})
+            # Not `grad(first, sources, cotangent)`: that imports sympy, a third of a second in every worker.
+            found = torch.autograd.grad((first * cotangent).sum(), list(sources.values()), allow_unused=True)
+            gradients = {
+                name: torch.zeros_like(source) if each is None else each
+                for (name, source), each in zip(sources.items(), found, strict=True)
+            }
+        # A copy: what an answer does later to a tensor that it gave is not part of the answer.
+        copies = tuple(each.detach().clone() for each in ((value,) if torch.is_tensor(value) else value))
+        return Attempt(copies[0] if torch.is_tensor(value) else copies, gradients)
+    except (Exception, SystemExit, Unfinished) as error:
+        return Attempt(fault=_told(error, function, arguments, constructor))
+
+
+def _shapes(state: dict[str, torch.Tensor]) -> str:
+    """Return the names of parameters, each with its shape, in the order of the alphabet."""
+    return ", ".join(f"{name} {tuple(each.shape)}" for name, each in sorted(state.items())) or "none"
+
+
+def _unfit(value: Any) -> dict[str, Any] | None:
+    """Say what is wrong with something that is no tensor, or no tuple of tensors, of the plainest kind."""
+    parts = value if isinstance(value, tuple) and value else (value,)
+    for each in parts:
+        if type(each) not in (torch.Tensor, torch.nn.Parameter):
+            return {"kind": "value", "got": "None" if each is None else type(each).__name__}
+        if each.layout != torch.strided or each.device.type != "cpu" or each.is_nested:
+            return {"kind": "layout", "got": f"{each.layout} tensor on {each.device}"}
+        if each.is_quantized or each.dtype == torch.complex128:  # what a frame does not carry
+            return {"kind": "layout", "got": f"tensor of {str(each.dtype).removeprefix('torch.')}"}
+    return None
+
+
+def _told(error: BaseException, function: Callable, arguments: dict, constructor: tuple[str, ...] | None) -> dict:
+    """Return what is known of a call that ended in `error`."""
+    try:
+        message = str(error)[:2000]
+    except BaseException:
+        message = ""
+    # The last line of the learner's own code is where they will look.
+    written = getattr(function, "forward", function) if constructor is not None else function
+    own_file = written.__code__.co_filename if inspect.isfunction(written) else None
+    lines = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == own_file]
+    fault = {
+        "kind": "unfinished" if isinstance(error, Unfinished) else "raised",
+        "error": type(error).__name__,
+        "message": message,
+        "line": lines[-1].lineno if lines else None,
+        "text": (lines[-1].line or "")[:200] if lines else "",
+    }
+    if isinstance(error, NotImplementedError) and not message:
+        fault["kind"] = "unwritten"
+    elif isinstance(error, TypeError) and callable(function):
+        names = constructor if constructor is not None else tuple(arguments)
+        if signature := _other_signature(function, names):
+            fault |= {"kind": "signature", "got": signature[:200]}
+    return fault
+
+
+def _other_signature(function: Callable, names: tuple[str, ...]) -> str:
+    """Return the signature of `function` where it does not take arguments of these names, else nothing."""
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # a function written in C may tell nobody what it takes
+        return ""
+    try:
+        signature.bind(**dict.fromkeys(names))
+    except TypeError:
+        return str(signature)
+    return ""

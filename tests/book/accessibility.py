@@ -1,0 +1,29 @@
+"""What axe finds on an open page, in the light and in the dark."""
+
+from pathlib import Path
+
+import axe_playwright_python
+from playwright.sync_api import Page
+
+AXE = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text(encoding="utf-8")
+MARK = "data-contrast-is-judged"
+TEXTS_TO_JUDGE = Path(__file__).with_name("texts_to_judge.js").read_text(encoding="utf-8")
+# preload would fetch the style sheets once more, and complain in the console
+OPTIONS = {"preload": False, "resultTypes": ["violations"]}
+
+
+def violations(page: Page) -> dict[str, list[str]]:
+    """Return, by colour scheme, what breaks a rule, as "rule: element"."""
+    page.evaluate(AXE)
+    page.evaluate("(mark) => axe.configure({rules: [{id: 'color-contrast', selector: `[${mark}]`}]})", MARK)
+    return {scheme: _in_scheme(page, scheme) for scheme in ("light", "dark")}
+
+
+def _in_scheme(page: Page, scheme: str) -> list[str]:
+    page.emulate_media(color_scheme=scheme)
+    # The theme's own switch follows the scheme; a page without one follows by its style sheet.
+    page.wait_for_function(f"[undefined, '{scheme}'].includes(document.documentElement.dataset.theme)")
+    page.evaluate("Promise.all(document.getAnimations().map((fading) => fading.finished)).then(() => null)")
+    page.evaluate(TEXTS_TO_JUDGE, MARK)
+    found = page.evaluate("(options) => axe.run(options)", OPTIONS)["violations"]
+    return [f"{each['id']}: {node['html']}" for each in found for node in each["nodes"]]

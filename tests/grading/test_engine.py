@@ -1,0 +1,252 @@
+"""A failure is shown on the smallest case that can be found, and the search for it changes no verdict."""
+
+import dataclasses
+
+import pytest
+import torch
+
+from course_lib.grading import engine
+from course_lib.grading.call import Answer, in_process, missing
+from course_lib.grading.catalogue import catalogue
+from course_lib.grading.checks import equals, moved
+from course_lib.grading.engine import RANDOM_CASES, TRIED, draw_cases, judge_task
+from course_lib.grading.exercise import Exercise, Property, Task
+from course_lib.grading.problem import Problem
+from course_lib.grading.wording import sentence
+
+COURSE = catalogue()
+FIRST_MISTAKES = [
+    pytest.param(exercise, task, id=f"{exercise.id}-{task.function}") for exercise in COURSE for task in exercise.tasks
+]
+
+
+def double(numbers):
+    """Twice each number."""
+    return 2 * numbers
+
+
+def draw(generator):
+    """Draw up to sixty numbers."""
+    return {"numbers": torch.randn(int(torch.randint(1, 61, (), generator=generator)), generator=generator)}
+
+
+DOUBLE = Task(
+    function="double",
+    parameters=("numbers",),
+    returns="twice each number",
+    cases=draw,
+    examples=({"numbers": torch.ones(8)},),
+    reference=double,
+    properties=(Property("doubled", 1, equals()), Property("doubled again", 1, equals())),
+    mistakes=(),
+)
+DOUBLING = Exercise(id="99.1", title="Double", difficulty=1, minutes=1, tasks=(DOUBLE,), hints=("twice",))
+
+
+def wrong_from(size):
+    """Return an answer that is wrong for `size` numbers or more."""
+    return lambda numbers: 2 * numbers + (len(numbers) >= size)
+
+
+def judged(answer, seed=0, search=True, task=DOUBLE):
+    """Return the result and the number of questions that were put."""
+    asked, answering = [], in_process(answer, task)
+
+    def counted(questions):
+        asked.extend(questions.questions)
+        return answering(questions)
+
+    return judge_task(DOUBLING, task, counted, seed, search=search), len(asked)
+
+
+def shown(result):
+    """Return how many numbers the case of the first failing property holds."""
+    return len(next(verdict.problem for verdict in result.verdicts if verdict.problem).case["numbers"])
+
+
+def told(result):
+    """Return the sentences on a result."""
+    return [sentence(verdict.problem, result.task) if verdict.problem else None for verdict in result.verdicts]
+
+
+@pytest.mark.parametrize("size", [3, 7, 12, 25])
+def test_the_smallest_case_that_fails_is_shown(size):
+    for seed in range(5):
+        assert size <= shown(judged(wrong_from(size), seed)[0]) <= size + 2  # not every size is drawn
+
+
+def test_without_the_search_it_is_the_smallest_of_the_cases_drawn():
+    found = [shown(judged(wrong_from(12), seed, search=False)[0]) for seed in range(5)]
+    assert min(found) >= 12 and max(found) > 14
+
+
+def test_the_search_repeats_with_its_seed():
+    results = [judged(wrong_from(12), 3)[0] for _ in range(2)]
+    assert told(results[0]) == told(results[1])
+    assert told(judged(wrong_from(12), 4)[0]) != told(results[0])
+
+
+@pytest.mark.parametrize(("exercise", "task"), FIRST_MISTAKES)
+def test_verdicts_and_names_are_the_same_with_and_without_the_search(exercise, task):
+    for mistake in task.mistakes[:2]:
+        answer = in_process(mistake.implementation, task, exercise.forbidden)
+        plain, searched = (judge_task(exercise, task, answer, 0, search=search) for search in (False, True))
+        assert [each.earned for each in plain.verdicts] == [each.earned for each in searched.verdicts]
+        assert plain.mistake is searched.mistake
+        for one, other in zip(plain.verdicts, searched.verdicts, strict=True):
+            assert bool(one.problem) == bool(other.problem)
+            if one.problem:
+                assert (one.problem.kind == "later") == (other.problem.kind == "later")
+
+
+def test_right_answers_are_asked_no_more_than_without_it():
+    assert judged(double)[1] == judged(double, search=False)[1]
+
+
+def test_few_more_questions_are_put_where_nothing_smaller_fails():
+    greatest = max(len(case["numbers"]) for case in draw_cases(DOUBLE, 0))
+    more = judged(wrong_from(greatest), 0)[1] - judged(wrong_from(greatest), 0, search=False)[1]
+    assert 0 < more <= TRIED  # both properties fail, and ask about the same cases
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        pytest.param(missing(Problem("missing", note="there is none")), id="missing"),
+        pytest.param(in_process(lambda values: values, DOUBLE), id="signature"),
+        pytest.param(missing(Problem("stopped", note="double was stopped")), id="stopped"),
+    ],
+)
+def test_what_is_never_answered_is_not_asked_again(answer):
+    for seed in range(5):
+        rounds = []
+
+        def counted(asked, rounds=rounds):
+            rounds.append(asked)
+            return answer(asked)
+
+        plain = judge_task(DOUBLING, DOUBLE, counted, seed)
+        searched = judge_task(DOUBLING, DOUBLE, counted, seed, search=True)
+        assert told(plain) == told(searched) and len(rounds) == 2
+
+
+def test_a_task_is_asked_in_one_round():
+    rounds = []
+
+    def counted(asked):
+        rounds.append(asked)
+        return in_process(double, DOUBLE)(asked)
+
+    assert judge_task(DOUBLING, DOUBLE, counted, 0, search=True).earned == 2
+    (asked,) = rounds
+    cases = RANDOM_CASES + len(DOUBLE.examples)
+    assert len(asked.questions) == cases + engine.ASKED_AGAIN  # both properties ask the same
+
+
+def test_a_plan_is_made_once_for_all_submissions():
+    drawn = []
+    task = dataclasses.replace(DOUBLE, cases=lambda generator: drawn.append(1) or draw(generator))
+    for _ in range(3):
+        judge_task(DOUBLING, task, in_process(double, task), 7)
+    assert len(drawn) == RANDOM_CASES
+
+
+def test_a_fault_of_the_exercise_is_no_verdict():
+    def broken(case):
+        yield case
+        raise KeyError("a fault of ours")
+
+    task = dataclasses.replace(DOUBLE, properties=(Property("broken", 1, broken),))
+    with pytest.raises(KeyError, match="a fault of ours"):
+        judge_task(DOUBLING, task, in_process(double, task), 0)
+
+
+def test_an_answer_of_another_shape_or_kind_is_told_before_any_property_looks():
+    for answer, kind in (
+        (lambda numbers: 2 * numbers[:, None], "shape"),
+        (lambda numbers: numbers.double(), "numbers"),
+    ):
+        assert {each.problem.kind for each in judged(answer)[0].verdicts} == {kind}
+
+
+def test_an_answer_that_changes_its_mind_earns_nothing():
+    calls = []
+
+    def unsteady(numbers):
+        calls.append(numbers)
+        return 2 * numbers if len(calls) <= RANDOM_CASES + 1 else 3 * numbers
+
+    result = judged(unsteady, search=False)[0]
+    assert result.earned == 0 and {each.problem.kind for each in result.verdicts} == {"unsteady"}
+
+
+def test_an_answer_of_one_number_earns_nothing_for_what_it_does_not_move():
+    def still(case):
+        first, second = yield [case, {"numbers": case["numbers"] + 1}]
+        return moved(case, first.value, second.value)
+
+    task = dataclasses.replace(DOUBLE, properties=(Property("still", 1, still), Property("doubled", 1, equals())))
+    result = judged(lambda numbers: torch.zeros_like(numbers), search=False, task=task)[0]
+    assert result.earned == 0 and result.verdicts[0].problem.kind == "idle"
+
+
+def test_an_answer_that_takes_its_time_is_not_asked_on_and_on(monkeypatch):
+    monkeypatch.setattr(engine, "PATIENCE", -1.0)
+    assert told(judged(wrong_from(12))[0]) == told(judged(wrong_from(12), search=False)[0])
+
+
+def test_a_stop_on_the_way_keeps_the_sentence_and_the_verdict():
+    """A worker that is gone repeats how it ended: that is no finding about a smaller case."""
+    right, rounds = in_process(double, DOUBLE), []
+    ending = Problem("stopped", note="double was stopped")
+
+    def answer(asked):
+        rounds.append(asked)
+        answers = right(asked)
+        large = [len(each.arguments["numbers"]) >= 12 for each in asked.questions]
+        return [
+            Answer(problem=ending) if each or len(rounds) > 1 else one for each, one in zip(large, answers, strict=True)
+        ]
+
+    result = judge_task(DOUBLING, DOUBLE, answer, 0, search=True)
+    assert told(result) == ["double was stopped"] * 2
+
+
+def test_one_thread_computes_and_the_others_are_given_back():
+    threads, seen = torch.get_num_threads(), []
+    try:
+        torch.set_num_threads(3)
+        judged(lambda numbers: seen.append(torch.get_num_threads()) or 2 * numbers)
+        assert set(seen) == {1} and torch.get_num_threads() == 3
+    finally:
+        torch.set_num_threads(threads)
+
+
+def test_a_property_that_counts_only_with_right_values_is_searched_by_itself():
+    def attend(weights, values):
+        answer = (weights[..., None] * values).sum(1)
+        if values.numel() > 8:
+            values.zero_()
+        return answer
+
+    exercise = COURSE.find("02.3")
+    task = exercise.tasks[0]
+    sizes = []
+    for search in (False, True):
+        result = judge_task(exercise, task, in_process(attend, task), 1, search=search)
+        (problem,) = [each.problem for each in result.verdicts if each.problem]
+        assert problem.kind == "changed"
+        sizes.append(sum(each.numel() for each in problem.case.values()))
+    assert sizes[1] < sizes[0]
+
+
+def test_tasks_whose_cases_hold_other_things_than_tensors_are_searched_too():
+    task = dataclasses.replace(
+        DOUBLE,
+        cases=lambda generator: DOUBLE.cases(generator) | {"factor": 2, "state": {"weight": torch.ones(3)}},
+        examples=(),
+        reference=lambda numbers, factor, state: factor * numbers,
+        properties=(Property("multiplied", 1, equals()),),
+    )
+    result, _ = judged(lambda numbers, factor, state: factor * numbers + (len(numbers) >= 12), task=task)
+    assert told(result)[0].startswith("numbers of shape (12,), factor = 2, parameters of our own: 12 of 12")
