@@ -16,7 +16,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from functools import cache
+from functools import cache, cached_property
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
@@ -93,13 +93,19 @@ class Catalogue:
 
     def find_task(self, function: str) -> tuple[Exercise, Task] | None:
         """Return the exercise and the task that ask for a function of this name, if one does."""
-        named = re.compile(rf"\b{re.escape(function)}\b")
-        for id, path in self._places.items():
-            if named.search(path.read_text(encoding="utf-8")):  # cheaper than loading every exercise on the way
+        for id, words in self._words.items():
+            if function in words:  # cheaper than loading every exercise on the way
                 for task in self.find(id).tasks:
                     if task.function == function:
                         return self.find(id), task
         return None
+
+    @cached_property
+    def _words(self) -> dict[str, frozenset[str]]:
+        """The words of each exercise's module, read when a function is looked for the first time."""
+        return {
+            id: frozenset(re.findall(r"\w+", path.read_text(encoding="utf-8"))) for id, path in self._places.items()
+        }
 
     def answers(self, chapter: str) -> WorkedAnswers:
         """Return the worked answers of a chapter."""
