@@ -160,11 +160,13 @@ class Plan:
         return None
 
     def _verdict(self, property: Property, case: Case, replies: list[Reply]) -> Problem | None:
-        phase = Phase(property.check, case)
         try:
-            return phase.verdict(replies)
-        except (RuntimeError, ValueError, IndexError) as error:  # what no check foresaw in an answer
-            return Problem("incomparable", case, note=str(error))
+            return Phase(property.check, case).verdict(replies)
+        except Exception as error:
+            # What no check foresaw in an answer, if the check can bear the reference's; else the check itself is wrong,
+            # which is raised: a fault of ours is never a mark.
+            Phase(property.check, case).verdict([each.of_reference for each in replies])
+            return Problem("incomparable", case, note=f"{type(error).__name__}: {error}")
 
     def _number(self, question: Question) -> int:
         """Return the number of a question: that of the same one where another property asked it already."""

@@ -1,7 +1,7 @@
 """The form of an exercise: what is asked for, what is verified, and how people go wrong."""
 
 from collections.abc import Callable, Generator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -46,6 +46,11 @@ class Reply:
     gradients: Mapping[str, torch.Tensor] = field(default_factory=dict)
     expected_gradients: Mapping[str, torch.Tensor] = field(default_factory=dict)
     cotangent: torch.Tensor | None = None
+
+    @property
+    def of_reference(self) -> "Reply":
+        """The reply to the same question if the reference were the answer."""
+        return replace(self, value=self.expected, changed=(), gradients=self.expected_gradients)
 
 
 # A check has two phases with one `yield` between them: it yields its questions about a case (arguments, or a

@@ -64,7 +64,8 @@ def _shape(problem: Problem, task: "Task") -> str:
 def _numbers(problem: Problem, task: "Task") -> str:
     got, expected = (str(each.dtype).removeprefix("torch.") for each in (problem.got, problem.expected))
     of = f"{problem.where} in " if problem.where else ""
-    source = ", the kind of the arguments" if problem.expected.is_floating_point() else ""
+    given = {each.dtype for each in (problem.case or {}).values() if torch.is_tensor(each) and each.is_floating_point()}
+    source = ", the kind of the arguments" if given == {problem.expected.dtype} else ""
     return f"got {of}numbers of {got}, expected {expected}{source}"
 
 

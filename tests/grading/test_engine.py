@@ -212,6 +212,44 @@ def test_a_stop_on_the_way_keeps_the_sentence_and_the_verdict():
     assert told(result) == ["double was stopped"] * 2
 
 
+def stumbles_over(what, error):
+    """Return a check that raises `error` where `what(reply)` holds, and finds nothing elsewhere."""
+
+    def check(case):
+        reply = yield case
+        if what(reply):
+            raise error
+        return None
+
+    return check
+
+
+@pytest.mark.parametrize("error", [TypeError("odd"), OverflowError("odd"), RuntimeError("odd"), KeyError("odd")])
+def test_an_answer_that_no_check_foresaw_loses_the_property_and_a_check_that_is_wrong_gives_no_verdict(error):
+    def odd(numbers):
+        return 2 * numbers + float("inf")
+
+    foreseen = stumbles_over(lambda reply: reply.value.isinf().any(), error)
+    task = dataclasses.replace(DOUBLE, properties=(Property("doubled", 1, foreseen),))
+    (verdict,) = judged(odd, task=task)[0].verdicts
+    assert verdict.problem.kind == "incomparable" and type(error).__name__ in verdict.problem.note
+    assert judged(double, task=task)[0].earned == 1
+    task = dataclasses.replace(DOUBLE, properties=(Property("doubled", 1, stumbles_over(lambda reply: True, error)),))
+    for answer in (odd, double):
+        with pytest.raises(type(error), match="odd"):
+            judged(answer, task=task)
+
+
+def test_a_check_that_asks_twice_is_no_verdict():
+    def asks_twice(case):
+        yield case
+        yield case
+
+    task = dataclasses.replace(DOUBLE, properties=(Property("doubled", 1, asks_twice),))
+    with pytest.raises(TypeError, match="asks twice"):
+        judged(double, task=task)
+
+
 def test_one_thread_computes_and_the_others_are_given_back():
     threads, seen = torch.get_num_threads(), []
     try:

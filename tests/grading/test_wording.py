@@ -68,8 +68,8 @@ def test_what_is_got_never_looks_like_what_was_expected(size, gap):
             "n = 1: got weights of shape (2,) of float32, expected shape (1, 2) of float32",
         ),
         (
-            Problem("numbers", {"n": 1}, got=torch.ones(2).double(), expected=torch.ones(2)),
-            "n = 1: got numbers of float64, expected float32, the kind of the arguments",
+            Problem("numbers", {"n": torch.ones(1)}, got=torch.ones(2).double(), expected=torch.ones(2)),
+            "n = [1.0]: got numbers of float64, expected float32, the kind of the arguments",
         ),
         (
             Problem("outputs", {"n": 1}, got="a tuple of 2 tensors"),
@@ -90,6 +90,12 @@ def test_what_is_got_never_looks_like_what_was_expected(size, gap):
 def test_every_kind_of_problem_has_its_sentence(problem, said):
     assert sentence(problem, TASK).startswith(said)
     assert finding(problem, TASK) in sentence(problem, TASK)
+
+
+def test_the_kind_of_the_arguments_is_named_only_where_all_have_it():
+    case = {"n": torch.ones(1), "m": torch.ones(1).double()}
+    problem = Problem("numbers", case, where="mean", got=torch.ones(2), expected=torch.ones(2).double())
+    assert finding(problem, TASK) == "got mean in numbers of float32, expected float64"
 
 
 def test_no_kind_is_without_words():

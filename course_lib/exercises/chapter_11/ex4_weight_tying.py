@@ -222,7 +222,7 @@ ROADS_BY_HAND = Task(
         Property(
             "through the embedding: every position adds to the row of its token",
             2,
-            both(of_output(0, equals()), inputs_unchanged),
+            of_output(0, both(equals(), inputs_unchanged)),
         ),
         Property("through the output: every position adds to every row", 2, of_output(1, equals())),
     ),

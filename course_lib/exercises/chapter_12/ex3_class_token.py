@@ -229,7 +229,7 @@ EXERCISE = Exercise(
             reference=class_or_mean,
             properties=(
                 Property("the logits of the class token", 1, of_output(0, equals())),
-                Property("the logits of the mean", 1, both(of_output(1, equals()), inputs_unchanged)),
+                Property("the logits of the mean", 1, of_output(1, both(equals(), inputs_unchanged))),
                 Property("each reading is blind to what the other one reads", 1, blind),
             ),
             mistakes=READING_MISTAKES,
