@@ -23,10 +23,10 @@ MARKS = {
 
 def table_of_claims(chapter: dict) -> str:
     """Return one chapter of the ledger as a Markdown table, under a line that says how it was measured."""
-    seconds = sum(chapter["seconds"]) / len(chapter["seconds"])
+    seconds = min(chapter["seconds"])  # what else the machine does can only make it more
     lines = [
         f"**[{chapter['title']}]({chapter['page']})**: measured on {chapter['measured']} under "
-        f"{len(chapter['seeds'])} seeds, {seconds:.0f} s each ({chapter['processor']}, "
+        f"{len(chapter['seeds'])} seeds, {seconds:.0f} s for the quickest ({chapter['processor']}, "
         f"Python {chapter['versions']['python']}, torch {chapter['versions']['torch']})",
         "",
         "| statement | bound | worst | spread |",

@@ -49,7 +49,7 @@ def figure(chapter):
 
 def test_the_table_links_to_the_chapter_and_has_a_row_for_each_claim(chapter):
     head, _, _, _, exact, uniform, error, reach = table_of_claims(chapter).splitlines()
-    assert head.startswith("**[Looking](02_looking.ipynb)**: measured on 2026-11-21 under 3 seeds, 15 s each")
+    assert head.startswith("**[Looking](02_looking.ipynb)**: measured on 2026-11-21 under 3 seeds, 14 s for the quick")
     assert exact == "| exact (**broken**) | ≥\N{NO-BREAK SPACE}0.95 | 0.9 | 0.09 |"
     assert uniform.startswith("| control: uniform |")
     assert error.startswith(r"| error \| loops |")

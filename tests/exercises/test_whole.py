@@ -240,27 +240,14 @@ def test_in_a_notebook_the_whole_is_asked_of_functions(capsys):
 # ---------------------------------------------------------------- course check 15
 
 
-@pytest.fixture(scope="module")
-def started():
-    started = fork_server.start_strongest()
-    yield started
-    started.close()
-
-
 @pytest.fixture
-def project(tmp_path, monkeypatch):
+def project(project):
     """Make a course with the worked answers in my_exercises; return a function that rewrites a notebook."""
-    monkeypatch.setattr(course_project, "root", lambda: tmp_path)
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "my_exercises").mkdir()
 
     def write(chapter, old="", new="", folder="my_exercises"):
         sources = [source.replace(old, new) for source in ANSWERS[chapter]]
         assert not old or sources != ANSWERS[chapter]
-        cells = [nbformat.v4.new_code_cell(source) for source in sources]
-        path = tmp_path / folder / f"{chapter}_answers.ipynb"
-        path.write_text(nbformat.writes(nbformat.v4.new_notebook(cells=cells)), encoding="utf-8")
-        return path
+        return project(f"{folder}/{chapter}_answers.ipynb", *sources)
 
     for chapter in CHAPTERS:
         write(chapter)
@@ -268,18 +255,15 @@ def project(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def run(started, monkeypatch, capsys):
-    monkeypatch.setattr(fork_server, "start_strongest", lambda: started)
+def run(run):
+    """Call `course`, which has nothing to say on the error stream."""
 
-    def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["course", *arguments])
-        with pytest.raises(SystemExit) as end:
-            course.main()
-        said = capsys.readouterr()
-        assert said.err == ""
-        return end.value.code or 0, said.out
+    def quiet(*arguments):
+        code, out, err = run(*arguments)
+        assert err == ""
+        return code, out
 
-    return run
+    return quiet
 
 
 def test_all_right_parts_are_green_and_end_with_exit_code_0(project, run):

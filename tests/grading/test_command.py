@@ -8,11 +8,9 @@ import subprocess
 import sys
 import time
 
-import nbformat
 import psutil
 import pytest
 
-from course_lib import __main__ as course
 from course_lib.grading import check, command, notebook
 from course_lib.grading.call import in_process
 from course_lib.grading.catalogue import catalogue
@@ -45,44 +43,6 @@ STUBS = [
 def flat(text):
     """Return a report without its line breaks."""
     return " ".join(text.split())
-
-
-@pytest.fixture(scope="module")
-def started():
-    """Start one fork_server for all tests of this file; the real command starts its own, which takes a second."""
-    started = fork_server.start_strongest()
-    yield started
-    started.close()
-
-
-@pytest.fixture
-def project(tmp_path, monkeypatch):
-    """Make an empty course in a temporary folder; return a function that writes a notebook into it."""
-    (tmp_path / "exercises").mkdir()
-    (tmp_path / "my_exercises").mkdir()
-    monkeypatch.setattr("course_lib.project.root", lambda: tmp_path)
-    monkeypatch.chdir(tmp_path)
-
-    def write(path, *sources):
-        cells = [nbformat.v4.new_code_cell(source) for source in sources]
-        (tmp_path / path).write_text(nbformat.writes(nbformat.v4.new_notebook(cells=cells)), encoding="utf-8")
-
-    return write
-
-
-@pytest.fixture
-def run(started, monkeypatch, capsys):
-    """Run the command line; return exit code, output and errors."""
-    monkeypatch.setattr(fork_server, "start_strongest", lambda: started)
-
-    def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["course", *arguments])
-        with pytest.raises(SystemExit) as end:
-            course.main()
-        said = capsys.readouterr()
-        return end.value.code or 0, said.out, said.err
-
-    return run
 
 
 def test_untouched_stubs_fail_by_name_and_say_what_to_write(project, run):
