@@ -182,7 +182,8 @@ class _Known:
 
     def __init__(self, task: Task, question: Question, seed: int):
         self._task, self._question = task, question
-        self.expected: Value = task.reference(**question.arguments)
+        told = question.expected
+        self.expected: Value = task.reference(**question.arguments) if told is None else told
         cotangent = None
         if question.gradients:  # the answer is not told it, so a gradient cannot be right by chance
             output, generator = _first_output(self.expected), torch.Generator().manual_seed(seed)

@@ -23,11 +23,13 @@ class Question:
     """One call that a check wants to be made: its arguments, and whether it wants the gradients as well.
 
     With `output`, the check looks at that tensor of the tuple only, counted from 0, and the others may be of any shape.
+    `expected` is what the reference says, where a check knows it: nobody has to compute it then.
     """
 
     arguments: Case
     gradients: bool = False
     output: int | None = None
+    expected: Value | None = None
 
 
 @dataclass(frozen=True, eq=False)

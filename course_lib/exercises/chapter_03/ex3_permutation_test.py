@@ -4,7 +4,7 @@ import torch
 
 from course_lib.exercises.drawing import normal, sizes
 from course_lib.grading.checks import Check
-from course_lib.grading.exercise import Case, Exercise, Given, Property, Task
+from course_lib.grading.exercise import Case, Exercise, Given, Property, Question, Task
 from course_lib.grading.problem import Problem
 
 SELF_ATTENTION = Given("self-attention", "lambda inputs: (inputs @ inputs.mT).softmax(-1) @ inputs")
@@ -59,10 +59,12 @@ def tells_apart(*layers: Given, if_rejected: str = "", if_accepted: str = "") ->
     draws its orders gives answers that no known mistake gives.
     """
 
+    truths = {layer: torch.tensor(layer in EQUIVARIANT) for layer in layers}
+
     def check(case: Case):
-        replies = yield [case, *(case | {"layer": layer} for layer in layers)]
+        replies = yield [case, *(Question(case | {"layer": layer}, expected=truths[layer]) for layer in layers)]
         for reply in replies:
-            right = reply.arguments["layer"] in EQUIVARIANT
+            right = bool(reply.expected)
             if bool(reply.value) != right:
                 note = if_rejected if right else if_accepted
                 return Problem("value", reply.arguments, got=bool(reply.value), expected=right, note=note)

@@ -4,7 +4,7 @@ import torch
 
 from course_lib.exercises.drawing import normal, sizes
 from course_lib.grading.checks import Check, both, equals, inputs_unchanged, on
-from course_lib.grading.exercise import Case, Exercise, Property, Task
+from course_lib.grading.exercise import Case, Exercise, Property, Question, Task
 from course_lib.grading.problem import Problem
 
 
@@ -107,10 +107,10 @@ def tells(*questions: tuple) -> Check:
 
     def check(case: Case):
         drawn = case if separable(**case) else roomy(case)
-        replies = yield [change(drawn) for change, _, _ in questions]
-        for (_, expected, what), reply in zip(questions, replies, strict=True):
-            if bool(reply.value) != expected:
-                return Problem("value", reply.arguments, where=what, got=bool(reply.value), expected=expected)
+        replies = yield [Question(change(drawn), expected=torch.tensor(truth)) for change, truth, _ in questions]
+        for (_, truth, what), reply in zip(questions, replies, strict=True):
+            if bool(reply.value) != truth:
+                return Problem("value", reply.arguments, where=what, got=bool(reply.value), expected=truth)
         return None
 
     return check

@@ -4,7 +4,7 @@ import torch
 
 from course_lib.exercises.drawing import sizes
 from course_lib.grading.checks import difference
-from course_lib.grading.exercise import Case, Check, Given
+from course_lib.grading.exercise import Case, Check, Given, Question
 
 VOCAB_SIZE = 5  # 0 is the padding, 1 to 4 are words
 
@@ -130,12 +130,12 @@ def tells_apart(right: tuple[Given, ...], faulty: tuple[Given, ...]) -> Check:
     batch of two.
     """
 
+    truths = {each: torch.tensor(each in right) for each in (*right, *faulty)}
+
     def check(case: Case):
-        others = {each: torch.tensor(each in right) for each in (*right, *faulty)} if len(case["source"]) == 2 else {}
-        own, *replies = yield [case, *(case | {"model": each} for each in others)]
-        for reply, expected in zip([own, *replies], [own.expected, *others.values()], strict=True):
-            if problem := difference(reply.arguments, reply.value, expected):
-                return problem
-        return None
+        others = truths if len(case["source"]) == 2 else {}
+        replies = yield [case, *(Question(case | {"model": each}, expected=truths[each]) for each in others)]
+        found = (difference(reply.arguments, reply.value, reply.expected) for reply in replies)
+        return next(filter(None, found), None)
 
     return check
