@@ -130,7 +130,7 @@ this reads the last position, which is a patch, and averages the others: the cla
 
 last position read => the logits of the class token
 + own, mean = vectors[:, -1], vectors[:, 1:].mean(dim=1)
-this reads the last position, as one would of a model that reads from the left; the class token is position 0
+this reads the last position, as one would of a causal model; the class token is position 0
 
 first patch read => the logits of the class token
 + own, mean = vectors[:, 1], vectors[:, 1:].mean(dim=1)
