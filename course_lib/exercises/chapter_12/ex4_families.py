@@ -279,7 +279,7 @@ no other: let the model read the text turned round
 """
 
 EXERCISE = Exercise(
-    title="Attention masks and targets",
+    title="Turn the mask round",
     difficulty=2,
     minutes=30,
     tasks=(
