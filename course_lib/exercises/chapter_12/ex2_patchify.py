@@ -66,7 +66,7 @@ cut as it lies in memory => every patch is a square of the image, row by row
 - return rearrange(images, pattern, i=size, j=size)
 + batch, channels, height, width = images.shape
 + return images.reshape(batch, height * width // size**2, channels * size**2)
-this cuts the numbers in the order in which they lie in memory, pieces of rows: `reshape` moves no axis; split height
+this cuts the numbers in the order in which they lie in memory, parts of rows: `reshape` moves no axis; split height
 and width in two axes each, and bring the two that count patches to the front
 
 pixels that lie apart => every patch is a square of the image, row by row
@@ -146,7 +146,7 @@ UNPATCHIFY_MISTAKES = """
 laid as it lies in memory => every pixel at its location
 - return images.reshape(-1, channels, height, width)
 + return patches.reshape(-1, channels, height, width)
-this lays the numbers out in the order in which they lie in memory, so that a patch fills pieces of rows: `reshape`
+this lays the numbers out in the order in which they lie in memory, so that a patch fills parts of rows: `reshape`
 moves no axis; bring the axis of the rows of patches beside that of the rows within
 
 rows not interleaved => every pixel at its location

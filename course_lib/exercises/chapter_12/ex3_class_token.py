@@ -87,7 +87,7 @@ the class token takes the position of the first patch; it is one position more, 
 
 without positions => every vector has its own position, the first one belongs to the class token
 + return torch.cat([first, vectors], dim=1)
-no positions were added: the patches would be a set, and nobody knew which one lay above which
+no positions were added: the patches would be a set, and the model could not tell which one lies above which
 
 no position for the class token => every vector has its own position, the first one belongs to the class token
 + return torch.cat([first, vectors + self.positions[1:]], dim=1)
