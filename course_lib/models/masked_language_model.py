@@ -12,7 +12,7 @@ from course_lib.masks import token_padding_mask
 from course_lib.normalisation import LayerNorm
 from course_lib.shapes import check_shape
 
-HIDDEN, RANDOM = 0.8, 0.1  # shares of the chosen tokens; the rest stays as it is
+HIDDEN, RANDOM = 0.8, 0.1  # fractions of the chosen tokens; the rest stays as it is
 INIT_STD = 0.02  # standard deviation of the tables' first entries
 
 
@@ -22,23 +22,24 @@ def mask_tokens(
     vocab_size: int,
     mask_id: int,
     first_word: int,
-    share: float = 0.15,
+    mask_rate: float = 0.15,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Choose a `share` of the tokens to be guessed: return the inputs (batch, time) and which were chosen, as bool.
+    """Choose tokens to predict, each with probability `mask_rate`: return inputs (batch, time), and which were chosen.
 
     Of the chosen ones, 80 % become `mask_id`, 10 % a random word and 10 % stay, so that no token can be trusted. Tokens
     (batch, time) below `first_word` are special: they are never chosen, and no random word is one of them. After Devlin
-    et al. (2019). Raises ValueError for a share that is not from 0 to 1.
+    et al. (2019). Raises ValueError for a `mask_rate` that is not from 0 to 1.
 
     >>> tokens = torch.arange(2, 12).unsqueeze(0)
-    >>> inputs, chosen = mask_tokens(tokens, torch.Generator().manual_seed(1), 12, mask_id=1, first_word=2, share=0.5)
+    >>> generator = torch.Generator().manual_seed(1)
+    >>> inputs, chosen = mask_tokens(tokens, generator, 12, mask_id=1, first_word=2, mask_rate=0.5)
     >>> bool((inputs == tokens)[~chosen].all())
     True
     """
     check_shape(tokens, "batch time", "tokens")
-    if not 0 <= share <= 1:
-        raise ValueError(f"`share` is {share}, expected from 0 to 1")
-    chosen = (torch.rand(tokens.shape, generator=generator) < share) & (tokens >= first_word)  # (batch, time)
+    if not 0 <= mask_rate <= 1:
+        raise ValueError(f"`mask_rate` is {mask_rate}, expected from 0 to 1")
+    chosen = (torch.rand(tokens.shape, generator=generator) < mask_rate) & (tokens >= first_word)  # (batch, time)
     fate = torch.rand(tokens.shape, generator=generator)  # (batch, time)
     words = torch.randint(first_word, vocab_size, tokens.shape, generator=generator)  # (batch, time)
     inputs = torch.where(chosen & (fate < HIDDEN), mask_id, tokens)  # (batch, time)

@@ -16,7 +16,7 @@ def masked(tokens, **arguments):
 
 def test_special_tokens_are_neither_chosen_nor_drawn():
     tokens = draw()
-    inputs, chosen = masked(tokens, share=1.0)
+    inputs, chosen = masked(tokens, mask_rate=1.0)
     assert torch.equal(chosen, tokens >= FIRST_WORD)
     changed = chosen & (inputs != tokens) & (inputs != MASK)
     assert inputs[changed].min() >= FIRST_WORD and inputs[changed].max() == VOCABULARY - 1
@@ -29,12 +29,12 @@ def test_what_is_not_chosen_stays_and_the_tokens_themselves_too():
     assert torch.equal(inputs[~chosen], tokens[~chosen]) and torch.equal(tokens, before)
 
 
-def test_the_shares_are_15_percent_and_of_these_80_10_10():
+def test_the_masking_rate_is_15_percent_and_of_these_80_10_10():
     tokens = draw()
     words = tokens >= FIRST_WORD
     inputs, chosen = masked(tokens)
-    share = chosen[words].double().mean().item()
-    assert abs(share - 0.15) < 5 * (0.15 * 0.85 / words.sum().item()) ** 0.5
+    rate = chosen[words].double().mean().item()
+    assert abs(rate - 0.15) < 5 * (0.15 * 0.85 / words.sum().item()) ** 0.5
     number, hidden = chosen.sum().item(), (inputs[chosen] == MASK).double().mean().item()
     kept = (inputs[chosen] == tokens[chosen]).double().mean().item()
     # One in 37 random words is the one that stood there.
@@ -42,10 +42,10 @@ def test_the_shares_are_15_percent_and_of_these_80_10_10():
     assert abs(kept - (0.1 + 0.1 / 37)) < 5 * (0.1 * 0.9 / number) ** 0.5
 
 
-@pytest.mark.parametrize("share", [-0.1, 1.1, float("nan")])
-def test_a_share_is_from_0_to_1(share):
-    with pytest.raises(ValueError, match="`share`"):
-        masked(draw(2, 3), share=share)
+@pytest.mark.parametrize("mask_rate", [-0.1, 1.1, float("nan")])
+def test_a_masking_rate_is_from_0_to_1(mask_rate):
+    with pytest.raises(ValueError, match="`mask_rate`"):
+        masked(draw(2, 3), mask_rate=mask_rate)
 
 
 def model(**arguments):
@@ -57,17 +57,17 @@ def model(**arguments):
     return made
 
 
-def moved(made, tokens, place):
+def moved(made, tokens, position):
     changed = tokens.clone()
-    changed[:, place] = 3 + (changed[:, place] - 2) % (VOCABULARY - 3)
+    changed[:, position] = 3 + (changed[:, position] - 2) % (VOCABULARY - 3)
     return (made(changed) - made(tokens)).abs().amax(dim=(0, 2)) > 0
 
 
-def test_every_place_reads_both_sides_and_the_causal_one_only_the_left():
+def test_every_position_reads_both_sides_and_the_causal_one_only_the_left():
     tokens = torch.randint(FIRST_WORD, VOCABULARY, (2, 7))
-    for place in range(7):
-        assert moved(model(), tokens, place).all()
-        assert moved(model(causal=True), tokens, place).tolist() == [reader >= place for reader in range(7)]
+    for position in range(7):
+        assert moved(model(), tokens, position).all()
+        assert moved(model(causal=True), tokens, position).tolist() == [query >= position for query in range(7)]
 
 
 @pytest.mark.parametrize("causal", [False, True])

@@ -61,29 +61,29 @@ def one_pixel_each(case: Case) -> Case:
 
 
 PATCHIFY_MISTAKES = """
-cut as it lies in memory => every patch is a square of the picture, row by row
+cut as it lies in memory => every patch is a square of the image, row by row
 - pattern = "batch channels (rows i) (columns j) -> batch (rows columns) (channels i j)"
 - return rearrange(images, pattern, i=size, j=size)
 + batch, channels, height, width = images.shape
 + return images.reshape(batch, height * width // size**2, channels * size**2)
-this cuts the numbers in the order in which they lie in memory, pieces of rows: `reshape` moves no axis; split height
+this cuts the numbers in the order in which they lie in memory, parts of rows: `reshape` moves no axis; split height
 and width in two axes each, and bring the two that count patches to the front
 
-pixels that lie apart => every patch is a square of the picture, row by row
+pixels that lie apart => every patch is a square of the image, row by row
 - pattern = "batch channels (rows i) (columns j) -> batch (rows columns) (channels i j)"
 + pattern = "batch channels (i rows) (j columns) -> batch (rows columns) (channels i j)"
 this takes pixels that lie far apart into one patch: of the two axes that height is split into, the number of patches
 comes first and the size second
 
-column by column => every patch is a square of the picture, row by row
+column by column => every patch is a square of the image, row by row
 + pattern = "batch channels (rows i) (columns j) -> batch (columns rows) (channels i j)"
 the patches run down the columns; they are to run along the rows, as one reads
 
-each channel a patch => every patch is a square of the picture, row by row
+each channel a patch => every patch is a square of the image, row by row
 + pattern = "batch channels (rows i) (columns j) -> batch (channels rows columns) (i j)"
 this makes a patch of every channel by itself, channels times too many; a patch holds its square in all channels
 
-channels left in front => every patch is a square of the picture, row by row
+channels left in front => every patch is a square of the image, row by row
 - pattern = "batch channels (rows i) (columns j) -> batch (rows columns) (channels i j)"
 - return rearrange(images, pattern, i=size, j=size)
 + pattern = "batch channels (rows i) (columns j) -> batch channels rows columns i j"
@@ -92,33 +92,33 @@ channels left in front => every patch is a square of the picture, row by row
 the axis of the channels still stands before those that count patches, and `reshape` then mixes the channels of one
 patch with those of others: move it behind them first
 
-patches last => every patch is a square of the picture, row by row
+patches last => every patch is a square of the image, row by row
 - pattern = "batch channels (rows i) (columns j) -> batch (rows columns) (channels i j)"
 + pattern = "batch channels (rows i) (columns j) -> batch (channels i j) (rows columns)"
 the last two axes are exchanged: (batch, patches, numbers) is asked for, one row for each patch
 
-rows and columns kept apart => every patch is a square of the picture, row by row
+rows and columns kept apart => every patch is a square of the image, row by row
 + pattern = "batch channels (rows i) (columns j) -> batch rows columns (channels i j)"
 this keeps an axis for the rows of patches and one for their columns; a transformer reads one sequence: lay both axes
 together
 
-numbers kept apart => every patch is a square of the picture, row by row
+numbers kept apart => every patch is a square of the image, row by row
 + pattern = "batch channels (rows i) (columns j) -> batch (rows columns) channels i j"
 this keeps the axes of channel, row and column within a patch; each patch is to be one vector
 
-as if pictures were square => every patch is a square of the picture, row by row
+as if pictures were square => every patch is a square of the image, row by row
 - return rearrange(images, pattern, i=size, j=size)
 + rows = images.shape[2] // size
 + return rearrange(images, pattern, rows=rows, i=size, columns=rows, j=size)
-this takes the height for the width as well, and stops or goes wrong where a picture is wider than high: there are
+this takes the height for the width as well, and stops or goes wrong where an image is wider than high: there are
 `height // size` rows of patches and `width // size` columns
 
-height and width exchanged => every patch is a square of the picture, row by row
+height and width exchanged => every patch is a square of the image, row by row
 + batch, channels, width, height = images.shape
 + return rearrange(images.reshape(batch, channels, height, width), pattern, i=size, j=size)
 this takes the third axis for the width; the order is (batch, channels, height, width)
 
-overlapping => every patch is a square of the picture, row by row
+overlapping => every patch is a square of the image, row by row
 - pattern = "batch channels (rows i) (columns j) -> batch (rows columns) (channels i j)"
 - return rearrange(images, pattern, i=size, j=size)
 + squares = images.unfold(2, size, 1).unfold(3, size, 1)
@@ -143,19 +143,19 @@ within a patch this runs down the columns, as if the square were mirrored in its
 """
 
 UNPATCHIFY_MISTAKES = """
-laid as it lies in memory => every pixel in its place
+laid as it lies in memory => every pixel at its location
 - return images.reshape(-1, channels, height, width)
 + return patches.reshape(-1, channels, height, width)
-this lays the numbers out in the order in which they lie in memory, so that a patch fills pieces of rows: `reshape`
+this lays the numbers out in the order in which they lie in memory, so that a patch fills parts of rows: `reshape`
 moves no axis; bring the axis of the rows of patches beside that of the rows within
 
-rows not interleaved => every pixel in its place
+rows not interleaved => every pixel at its location
 - images = squares.permute(0, 3, 1, 4, 2, 5)
 + images = squares.permute(0, 3, 1, 2, 4, 5)
 this brings the channels to the front and leaves the axes that count patches side by side; in the height the rows of
 patches are followed by the rows *within* a patch, and the width likewise
 
-interleaved the wrong way => every pixel in its place
+interleaved the wrong way => every pixel at its location
 + images = squares.permute(0, 3, 4, 1, 5, 2)
 this lays the rows within a patch before the rows of patches, so that the pixels of one patch are scattered; the greater
 step comes first
@@ -208,7 +208,7 @@ EXERCISE = Exercise(
             ),
             reference=patchify,
             properties=(
-                Property("every patch is a square of the picture, row by row", 2, same_squares),
+                Property("every patch is a square of the image, row by row", 2, same_squares),
                 Property("within a patch: channel by channel, each row by row", 2, both(equals(), inputs_unchanged)),
             ),
             mistakes=PATCHIFY_MISTAKES,
@@ -216,7 +216,7 @@ EXERCISE = Exercise(
         Task(
             function="unpatchify",
             parameters=("patches", "size", "channels", "height", "width"),
-            returns="the pictures, shape (batch, channels, height, width)",
+            returns="the images, shape (batch, channels, height, width)",
             cases=draw_patches,
             examples=(
                 {"patches": torch.tensor([[[1.0, 2.0, 5.0, 6.0], [3.0, 4.0, 7.0, 8.0]]])}
@@ -226,13 +226,13 @@ EXERCISE = Exercise(
             properties=(
                 Property("patches of one pixel: laid row by row", 1, on(one_pixel_each, equals())),
                 Property("a single patch: its channels, each row by row", 1, on(one_patch, equals())),
-                Property("every pixel in its place", 2, both(equals(), inputs_unchanged)),
+                Property("every pixel at its location", 2, both(equals(), inputs_unchanged)),
             ),
             mistakes=UNPATCHIFY_MISTAKES,
         ),
     ),
     hints=(
-        "A row of the picture runs through several patches. Which two numbers tell where it stands: which row of "
+        "A row of the image runs through several patches. Which two numbers tell where it stands: which row of "
         "patches, and which row within the patch?",
         "Split height and width in two axes each, so that there are six in all; bring them into the order in which "
         "they are to be read; lay together what becomes one axis. The way back takes the same steps in the opposite "

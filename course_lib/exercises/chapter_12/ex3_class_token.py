@@ -1,4 +1,4 @@
-"""12.3: a position of its own for the answer, or the average of all patches."""
+"""12.3: a class token, or mean pooling over all patches."""
 
 import torch
 from torch.nn.functional import linear
@@ -32,7 +32,7 @@ def class_or_mean(vectors, weight, bias):
 
 
 def draw_vectors(generator: torch.Generator) -> Case:
-    """Draw what leaves the last block, and a layer that reads it; at times as many classes as features."""
+    """Draw the output of the last block, and a linear layer; at times as many classes as features."""
     batch, patches, d_model, classes = sizes(generator, 4, 5, 5, 5)
     if torch.rand((), generator=generator) < 0.3:  # where torch does not notice which axis is which
         classes = d_model
@@ -57,37 +57,37 @@ blind = both(  # the class token moves no mean, and the patches move no class to
 
 
 TOKEN_MISTAKES = """
-at the end => the class token stands before the patches of every picture
+at the end => the class token stands before the patches of every image
 - return torch.cat([first, vectors], dim=1) + self.positions
 + return torch.cat([vectors, first], dim=1) + self.positions
 the class token stands behind the patches; it comes before them, at position 0
 
-added to every patch => the class token stands before the patches of every picture
+added to every patch => the class token stands before the patches of every image
 + return vectors + first + self.positions[1:]
 this adds the class token to every patch; it is a position of its own, so that there is one position more
 
-added, and the mean in front => the class token stands before the patches of every picture
+added, and the mean in front => the class token stands before the patches of every image
 - first = self.token.expand(len(vectors), 1, -1)
 + first = vectors.mean(dim=1, keepdim=True)
-the first position holds the mean of the patches; the class token is learned, the same for all pictures before the first
+the first position holds the mean of the patches; the class token is learned, the same for all images before the first
 block, and gathers from the patches by attention
 
-zeros in front => the class token stands before the patches of every picture
+zeros in front => the class token stands before the patches of every image
 + first = torch.zeros_like(vectors[:, :1])
 zeros stand in front in place of the learned token: use `self.token`
 
-in the first picture alone => the class token stands before the patches of every picture
+in the first picture alone => the class token stands before the patches of every image
 + first = torch.cat([self.token[None, None], torch.zeros_like(vectors[1:, :1])])
-only the first picture of the batch gets the class token; every picture gets the same one
+only the first image of the batch gets the class token; every image gets the same one
 
-a patch given up => the class token stands before the patches of every picture
+a patch given up => the class token stands before the patches of every image
 - return torch.cat([first, vectors], dim=1) + self.positions
 + return torch.cat([first, vectors[:, 1:]], dim=1) + self.positions[:-1]
 the class token takes the position of the first patch; it is one position more, and no patch is lost
 
 without positions => every vector has its own position, the first one belongs to the class token
 + return torch.cat([first, vectors], dim=1)
-no positions were added: the patches would be a set, and nobody knew which one lay above which
+no positions were added: the patches would be a set, and the model could not tell which one lies above which
 
 no position for the class token => every vector has its own position, the first one belongs to the class token
 + return torch.cat([first, vectors + self.positions[1:]], dim=1)
@@ -124,13 +124,13 @@ divided by one too many => the logits of the mean
 this adds the patches up and divides by the number of positions, the class token counted; divide by the number of
 patches
 
-class token taken for the last place => the logits of the class token
+class token taken for the last position => the logits of the class token
 + own, mean = vectors[:, -1], vectors[:, :-1].mean(dim=1)
 this reads the last position, which is a patch, and averages the others: the class token is position 0
 
-last place read => the logits of the class token
+last position read => the logits of the class token
 + own, mean = vectors[:, -1], vectors[:, 1:].mean(dim=1)
-this reads the last position, as one would of a model that reads from the left; the class token is position 0
+this reads the last position, as one would of a causal model; the class token is position 0
 
 first patch read => the logits of the class token
 + own, mean = vectors[:, 1], vectors[:, 1:].mean(dim=1)
@@ -138,7 +138,7 @@ this reads position 1, the first patch; the class token is position 0
 
 first picture read => the logits of the class token
 + own, mean = vectors[0], vectors[:, 1:].mean(dim=1)
-this reads all positions of the first picture, `vectors[0]`; asked is the first position of every picture
+this reads all positions of the first image, `vectors[0]`; asked is the first position of every image
 
 exchanged => the logits of the class token
 + own, mean = vectors[:, 1:].mean(dim=1), vectors[:, 0]
@@ -150,7 +150,7 @@ both are the mean; the first is to be read at the class token alone
 
 sum of the patches => the logits of the mean
 + own, mean = vectors[:, 0], vectors[:, 1:].sum(dim=1)
-this is the sum of the patches; a picture of more patches would have greater logits: take the mean
+this is the sum of the patches; an image of more patches would have greater logits: take the mean
 
 greatest of the patches => the logits of the mean
 + own, mean = vectors[:, 0], vectors[:, 1:].amax(dim=1)
@@ -158,9 +158,9 @@ this takes of each feature the greatest number; asked is the mean
 
 mean over the batch => the logits of the mean
 + own, mean = vectors[:, 0], vectors[:, 1:].mean(dim=0)
-this averages over pictures (dim=0); the patches of one picture are axis 1
+this averages over images (dim=0); the patches of one image are axis 1
 
-scores of every patch => the logits of the mean
+logits of every patch => the logits of the mean
 + own, mean = vectors[:, 0], vectors[:, 1:]
 these are the logits of each patch by itself, still to be averaged
 
@@ -202,7 +202,7 @@ EXERCISE = Exercise(
             ),
             reference=class_token,
             properties=(
-                Property("the class token stands before the patches of every picture", 2, on(no_positions, equals())),
+                Property("the class token stands before the patches of every image", 2, on(no_positions, equals())),
                 Property(
                     "every vector has its own position, the first one belongs to the class token",
                     1,
@@ -237,7 +237,7 @@ EXERCISE = Exercise(
         ),
     ),
     hints=(
-        "There is one token, and there are as many pictures as the batch is long. What shape must the token have to be "
+        "There is one token, and there are as many images as the batch is long. What shape must the token have to be "
         "laid before the patches, and how many positions are there then?",
         "Give the token axes for batch and position, stretch it over the batch, lay it before the patches along axis "
         "1, and add all positions then, so that row i meets position i. For reading, split the positions in the first "

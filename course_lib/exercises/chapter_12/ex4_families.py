@@ -1,4 +1,4 @@
-"""12.4: what each family may read, what it is asked for, and a model mirrored."""
+"""12.4: the attention mask of each family, its targets, and a model reversed."""
 
 import torch
 from torch.nn.functional import pad
@@ -8,9 +8,9 @@ from course_lib.grading.checks import both, equals, inputs_unchanged, not_moved_
 from course_lib.grading.exercise import Case, Check, Exercise, Given, Property, Task
 
 DIRECTIONS = {
-    0: "direction 0, the masked family",
-    1: "direction 1, the family that reads from the left",
-    -1: "direction -1, the family that reads from the right",
+    0: "direction 0, bidirectional (masked language model)",
+    1: "direction 1, left to right",
+    -1: "direction -1, right to left",
 }
 
 
@@ -34,19 +34,19 @@ def draw_direction(generator: torch.Generator) -> Case:
     return {"direction": int(direction), "time": int(time)}
 
 
-def family_targets(tokens, chosen, direction):
+def family_targets(tokens, selected, direction):
     """The word that stood there, the one behind, or the one before."""
     if direction == 0:
-        return torch.where(chosen, tokens, -100)
+        return torch.where(selected, tokens, -100)
     return pad(tokens[:, 1:], (0, 1), value=-100) if direction == 1 else pad(tokens[:, :-1], (1, 0), value=-100)
 
 
-def draw_tokens_and_chosen(generator: torch.Generator) -> Case:
-    """Draw a batch of words, and which of them were chosen."""
+def draw_tokens_and_selected(generator: torch.Generator) -> Case:
+    """Draw a batch of words, and which of them were selected."""
     batch, time = sizes(generator, 4, 7)
     return {
         "tokens": torch.randint(1, 60, (batch, time), generator=generator),
-        "chosen": torch.rand(batch, time, generator=generator) < 0.4,
+        "selected": torch.rand(batch, time, generator=generator) < 0.4,
         "direction": int(torch.randint(-1, 2, (), generator=generator)),
     }
 
@@ -63,12 +63,12 @@ LATEST_TWICE = Given(
 
 
 def read_from_the_right(model, tokens):
-    """The text turned round, and the logits turned back."""
+    """The text reversed, and the logits reversed back."""
     return model(tokens.flip(1)).flip(1)
 
 
 def draw_model_and_text(generator: torch.Generator) -> Case:
-    """Draw a batch of texts for a model that reads from the left."""
+    """Draw a batch of texts for a model from left to right."""
     batch, time = sizes(generator, 4, 7)
     return {"model": COUNTS, "tokens": torch.randint(7, (batch, 1 + time), generator=generator)}
 
@@ -80,88 +80,88 @@ def first_word_changed(case: Case) -> Case:
 
 
 MASK_MISTAKES = """
-left and right exchanged => direction 1, the family that reads from the left
+left and right exchanged => direction 1, left to right
 - masks = {0: everything, 1: everything.tril(), -1: everything.triu()}
 + masks = {0: everything, 1: everything.triu(), -1: everything.tril()}
-left and right are exchanged: row i of the mask is the position that reads, and whoever reads from the left has the
+left and right are exchanged: row i of the mask is the query at position i, and from left to right it attends to the
 columns up to i
 
-True means hidden => direction 0, the masked family
+True means hidden => direction 0, bidirectional (masked language model)
 - return masks[direction]
 + return ~masks[direction]
-this is True where a position may *not* be read; in this course True means that it may
+this is True where a key is hidden; in this course True means that a query may attend to it
 
-always causal => direction 0, the masked family
+always causal => direction 0, bidirectional (masked language model)
 + return everything.tril()
 this hides the future whatever the direction is
 
-the masked family made causal => direction 0, the masked family
+the masked family made causal => direction 0, bidirectional (masked language model)
 - masks = {0: everything, 1: everything.tril(), -1: everything.triu()}
 + masks = {0: everything.tril(), 1: everything.tril(), -1: everything.triu()}
-this hides the future from the masked family; it hides words by <mask>, in what is read, and its attention reads
-everywhere
+this hides the future from the masked language model; it hides words by <mask>, in the input, and its attention is
+bidirectional
 
-only two families => direction -1, the family that reads from the right
+only two families => direction -1, right to left
 + masks = {0: everything, 1: everything.tril(), -1: everything.tril()}
-direction -1 is treated like direction 1: whoever reads from the right has the columns from i on
+direction -1 is treated like direction 1: from right to left, row i has the columns from i on
 
-no mask from the right => direction -1, the family that reads from the right
+no mask from the right => direction -1, right to left
 + masks = {0: everything, 1: everything.tril(), -1: everything}
-for direction -1 this hides nothing: whoever reads from the right has the columns from i on
+for direction -1 this hides nothing: from right to left, row i has the columns from i on
 
-mirrored along one axis => direction -1, the family that reads from the right
+mirrored along one axis => direction -1, right to left
 + masks = {0: everything, 1: everything.tril(), -1: everything.tril().flip(1)}
 for direction -1 this mirrors the causal mask along one axis, and its corner stands where the diagonal belongs: mirror
 both axes, or transpose
 
-own place hidden, where a direction is => direction 1, the family that reads from the left
+own position hidden, where a direction is => direction 1, left to right
 + masks = {0: everything, 1: everything.tril(diagonal=-1), -1: everything.triu(diagonal=1)}
-this hides the position itself from those that read in one direction, and the position at the edge has nothing to read:
-keep the diagonal
+this hides the position itself in the models with one direction, and the position at the edge has no key at all: keep
+the diagonal
 
-own place hidden from the masked family => direction 0, the masked family
+own position hidden from the masked family => direction 0, bidirectional (masked language model)
 + masks = {0: ~torch.eye(time, dtype=torch.bool), 1: everything.tril(), -1: everything.triu()}
-this hides each position from itself in the masked family: its word is hidden where it is chosen, by <mask>, and the
-mask of the attention hides nothing
+this hides each position from itself in the bidirectional model: its word is hidden where it is selected, by <mask>, and
+the attention mask hides nothing
 
-numbers for truth values => direction 0, the masked family
+numbers for truth values => direction 0, bidirectional (masked language model)
 - return masks[direction]
 + return masks[direction].float()
 these are the numbers 0 and 1; a mask of this course holds truth values (`dtype=torch.bool`)
 
-to be added => direction 0, the masked family
+to be added => direction 0, bidirectional (masked language model)
 + return torch.zeros(time, time).masked_fill(~masks[direction], float("-inf"))
 this is a mask to be added to the scores, 0 and minus infinity; asked are truth values
 
-an axis too many => direction 0, the masked family
+an axis too many => direction 0, bidirectional (masked language model)
 + return masks[direction][None]
 this has an axis of length 1 in front; asked is (time, time)
 """
 
 TARGET_MISTAKES = """
-not shifted => direction 1, the family that reads from the left
+not shifted => direction 1, left to right
 - if direction == 1:
 - targets[:, :-1] = tokens[:, 1:]
 - else:
 - targets[:, 1:] = tokens[:, :-1]
 - return targets
 + return tokens
-the families that read in one direction are asked for the word that they read: a model would learn to copy; the target
-is the next word in the direction of reading
+in the models with one direction the target is the input here: a model would learn to copy; the target is the next word
+in that direction
 
-left and right exchanged => direction 1, the family that reads from the left
+left and right exchanged => direction 1, left to right
 - if direction == 1:
 + if direction == -1:
-this asks each for the word that it has read a moment ago: whoever reads from the left is asked for the word to the
-right, and the other way round
+the target here is the word that the model has read just before: from left to right the target is the word to the right,
+and the other way round
 
-only two families => direction -1, the family that reads from the right
+only two families => direction -1, right to left
 - targets[:, 1:] = tokens[:, :-1]
 + targets[:, :-1] = tokens[:, 1:]
-direction -1 is treated like direction 1, and asked for the word at its right, which it can read; the target is the one
-at its left
+direction -1 is treated like direction 1: its target is the word at the right, which it can read; the target is the one
+at the left
 
-round a circle => direction 1, the family that reads from the left
+round a circle => direction 1, left to right
 - if direction == 1:
 - targets[:, :-1] = tokens[:, 1:]
 - else:
@@ -170,13 +170,13 @@ round a circle => direction 1, the family that reads from the left
 + return tokens.roll(-direction, dims=1)
 `roll` makes the last position predict the first word of its own text; there is no target there: -100
 
-0 at the edge => direction 1, the family that reads from the left
+0 at the edge => direction 1, left to right
 - if direction == 1:
 + targets = torch.zeros_like(tokens)
 + if direction == 1:
 where a text ends, 0 is the target here, which is a token; there is none: -100
 
-one short => direction 1, the family that reads from the left
+one short => direction 1, left to right
 - if direction == 1:
 - targets[:, :-1] = tokens[:, 1:]
 - else:
@@ -185,31 +185,31 @@ one short => direction 1, the family that reads from the left
 + return tokens[:, 1:] if direction == 1 else tokens[:, :-1]
 these targets are one position short; asked is (batch, time), with -100 at the position that has no next word
 
-chosen for all families => direction 1, the family that reads from the left
+selected for all families => direction 1, left to right
 - return targets
-+ return torch.where(chosen, targets, -100)
-this asks only at the chosen positions, whatever the family; `chosen` matters to the masked family alone, the others
-learn from every position that has a next word
++ return torch.where(selected, targets, -100)
+this has targets only at the selected positions, whatever the direction; `selected` matters to the masked language model
+alone, the others have a target at every position that has a next word
 
-masked family asked everywhere => direction 0, the masked family
-- return torch.where(chosen, tokens, targets)
+masked family asked everywhere => direction 0, bidirectional (masked language model)
+- return torch.where(selected, tokens, targets)
 + return tokens
-this asks the masked family for every word, most of which it can read where they stand; only the chosen ones are
+for the masked language model every word is a target here, and it can read most of them; only the selected ones are
 targets, and -100 stands elsewhere
 
-chosen turned round => direction 0, the masked family
-+ return torch.where(chosen, targets, tokens)
-this asks the masked family for the words that were *not* chosen
+selected turned round => direction 0, bidirectional (masked language model)
++ return torch.where(selected, targets, tokens)
+for the masked language model the targets here are the words that were *not* selected
 
-masked family shifted => direction 0, the masked family
+masked family shifted => direction 0, bidirectional (masked language model)
 + targets[:, :-1] = tokens[:, 1:]
-+ return torch.where(chosen, targets, -100)
-this asks the masked family for the word behind each chosen one; the target is the word of that very position, which
-<mask> may have hidden
++ return torch.where(selected, targets, -100)
+for the masked language model the target here is the word behind each selected one; the target is the word of that very
+position, which <mask> may have hidden
 
-always the next => direction 0, the masked family
+always the next => direction 0, bidirectional (masked language model)
 - if direction == 0:
-- return torch.where(chosen, tokens, targets)
+- return torch.where(selected, tokens, targets)
 - if direction == 1:
 - targets[:, :-1] = tokens[:, 1:]
 - else:
@@ -217,38 +217,38 @@ always the next => direction 0, the masked family
 + targets[:, :-1] = tokens[:, 1:]
 this is the target of direction 1, whatever the direction is
 
-tokens overwritten => direction 0, the masked family
-- return torch.where(chosen, tokens, targets)
-+ tokens[~chosen] = -100
+tokens overwritten => direction 0, bidirectional (masked language model)
+- return torch.where(selected, tokens, targets)
++ tokens[~selected] = -100
 + return tokens
-this writes into the caller's own tokens (`tokens[~chosen] = ...`); `torch.where` makes a new tensor
+this writes into the caller's own tokens (`tokens[~selected] = ...`); `torch.where` makes a new tensor
 """
 
 MIRROR_MISTAKES = """
-read from the left => no position reads what stands at its left
+read from the left => no position attends to one at its left
 - backwards = model(tokens.flip(1))
 - return backwards.flip(1)
 + return model(tokens)
-this is the model as it is, which reads from the left; if something was turned round, it was another axis than time,
-which is axis 1
+this is the model as it is, from left to right; if something was reversed, it was another axis than time, which is axis
+1
 
-scores not turned back => the logits, each at its own position
+logits not turned back => the logits, each at its own position
 - return backwards.flip(1)
 + return backwards
 the text was turned round and the logits were not: those of the last word stand at the first position; turn them back
 
-only the scores turned => the logits, each at its own position
+only the logits turned => the logits, each at its own position
 - backwards = model(tokens.flip(1))
 + backwards = model(tokens)
 the model read the text from the left, and its logits were mirrored; the *text* is to be turned round before the model
 reads it, and the logits behind it
 
-another axis of the scores => the logits, each at its own position
+another axis of the logits => the logits, each at its own position
 - return backwards.flip(1)
 + return backwards.flip(2)
 the logits were mirrored along the vocabulary; axis 1 is time: `flip(1)`
 
-all axes of the scores => the logits, each at its own position
+all axes of the logits => the logits, each at its own position
 + return backwards.flip(0, 1, 2)
 the logits were mirrored along every axis, the vocabulary too; axis 1 is time: `flip(1)`
 
@@ -286,7 +286,7 @@ EXERCISE = Exercise(
         Task(
             function="family_mask",
             parameters=("direction", "time"),
-            returns="truth values of shape (time, time): row i tells which positions the position i may read",
+            returns="truth values of shape (time, time): row i tells which positions the position i may attend to",
             cases=draw_direction,
             examples=({"direction": 1, "time": 3}, {"direction": -1, "time": 2}),
             reference=family_mask,
@@ -295,13 +295,13 @@ EXERCISE = Exercise(
         ),
         Task(
             function="family_targets",
-            parameters=("tokens", "chosen", "direction"),
+            parameters=("tokens", "selected", "direction"),
             returns="the target of each position, -100 where there is none, shape (batch, time)",
-            cases=draw_tokens_and_chosen,
+            cases=draw_tokens_and_selected,
             examples=(
                 {
                     "tokens": torch.tensor([[5, 8, 6, 9]]),
-                    "chosen": torch.tensor([[False, True, False, False]]),
+                    "selected": torch.tensor([[False, True, False, False]]),
                     "direction": -1,
                 },
             ),
@@ -312,13 +312,13 @@ EXERCISE = Exercise(
         Task(
             function="read_from_the_right",
             parameters=("model", "tokens"),
-            returns="the logits of the model when it reads from the right, shape (batch, time, vocab)",
+            returns="the logits of the model from right to left, shape (batch, time, vocab)",
             cases=draw_model_and_text,
             examples=({"model": COUNTS, "tokens": torch.tensor([[2, 0, 0]])},),
             reference=read_from_the_right,
             properties=(
                 Property(
-                    "no position reads what stands at its left",
+                    "no position attends to one at its left",
                     1,
                     not_moved_by(first_word_changed, "the first word changed", lambda logits: logits[:, 1:]),
                 ),
@@ -333,11 +333,11 @@ EXERCISE = Exercise(
         ),
     ),
     hints=(
-        "For each family write down, for a text of three words, which words the middle position may read and which one "
-        "it is asked for. The target must never be among those that are read, unless <mask> has hidden it.",
+        "For each family write down, for a text of three words, which words the middle position may attend to and which "
+        "one is its target. The target must never be among those that it attends to, unless <mask> has hidden it.",
         "A mask is the lower triangle, the upper triangle or all of a square, each with its diagonal. The targets are "
-        "the tokens moved one position against the direction of reading, and the position that is left empty gets "
-        "-100. To read from the right, turn the text round, let the model read, and undo the turning.",
+        "the tokens moved one position against the direction, and the position that is left empty gets -100. For a model "
+        "from right to left, reverse the text, call the model, and reverse the logits.",
         "A square of `torch.ones` with `dtype=torch.bool` has `.tril()` and `.triu()`. `torch.full_like` makes a "
         "tensor full of -100 into which `tokens[:, 1:]` or `tokens[:, :-1]` can be written. A tensor is turned "
         "round by `.flip(1)`, and the logits are a tensor too.",

@@ -1,4 +1,4 @@
-"""12.5: a simple classifier, and the curve by which models are compared."""
+"""12.5: a simple classifier, and the learning curve by which models are compared."""
 
 import torch
 from torch.nn.functional import one_hot
@@ -119,7 +119,7 @@ def each_alone(case: Case):
     mean = (first + (tests - 1) * rest) / tests
     if not differs(whole, mean).any():
         return None
-    told = "the mean over the first held-out example alone and the rest: none has a say in how another is answered"
+    told = "the mean over the first held-out example alone and the rest: no example may change how another is answered"
     return Problem("value", case, where="the accuracy on all that is held out", got=whole, expected=mean, note=told)
 
 
@@ -247,40 +247,40 @@ tested on all examples => the first ones of the order are learned from
 + accuracies.append((answers == labels).float().mean())
 this is the accuracy on all training examples, seen or not; ask about what was held out
 
-not centred => the mean of the seen examples is taken off
+not centred => the mean of the seen examples is subtracted
 - mean = features[seen].mean(dim=0)
 + mean = 0.0
-no mean was taken off; least squares without a constant needs features around zero
+no mean was subtracted; least squares without a constant needs features around zero
 
-held-out part not centred => the mean of the seen examples is taken off
+held-out part not centred => the mean of the seen examples is subtracted
 - answers = classifier(features[seen] - mean, labels[seen], held_out - mean)
 + answers = classifier(features[seen] - mean, labels[seen], held_out)
-the mean was taken off the seen examples alone; what is held out must be moved by the same vector, or it lies elsewhere
+the mean was subtracted from the seen examples alone; subtract the same vector from the held-out examples too
 
 centred by all examples => what has not been seen yet changes nothing
 - mean = features[seen].mean(dim=0)
 + mean = features.mean(dim=0)
-this takes off the mean of all training examples, also of those that are not seen yet: with few examples nobody knows it
+this subtracts the mean of all training examples, also of those that are not seen yet: with few examples it is not known
 
 each part by its own mean => what is held out is answered one by one
 - answers = classifier(features[seen] - mean, labels[seen], held_out - mean)
 + answers = classifier(features[seen] - mean, labels[seen], held_out - held_out.mean(dim=0))
-the held-out part was centred by its own mean, and each of its examples is answered with the help of the others: take
-off the mean of the *seen* examples
+the held-out part was centred by its own mean, and each of its examples is answered with the help of the others:
+subtract the mean of the *seen* examples
 
 centred by everything => what is held out is answered one by one
 - mean = features[seen].mean(dim=0)
 + mean = torch.cat([features, held_out]).mean(dim=0)
-this takes off the mean of training and held-out examples together: the held-out part leaks in before anything is
+this subtracts the mean of training and held-out examples together: the held-out part leaks in before anything is
 learned
 
 centred by seen and held-out => what is held out is answered one by one
 + mean = torch.cat([features[seen], held_out]).mean(dim=0)
-this takes off the mean of the seen and the held-out examples together; the held-out ones have no say
+this subtracts the mean of the seen and the held-out examples together; the held-out ones must not count
 
-one mean for all features => the mean of the seen examples is taken off
+one mean for all features => the mean of the seen examples is subtracted
 + mean = features[seen].mean()
-this takes off one number, the mean of all features of all examples; every feature has its own: average along axis 0
+this subtracts one number, the mean of all features of all examples; every feature has its own: average along axis 0
 
 counted => the accuracy for each number
 - accuracies.append((answers == held_out_labels).float().mean())
@@ -291,7 +291,7 @@ percent => the accuracy for each number
 + accuracies.append(100 * (answers == held_out_labels).float().mean())
 these are percent; asked is the fraction, a number between 0 and 1
 
-the share that is wrong => the accuracy for each number
+the fraction that is wrong => the accuracy for each number
 + accuracies.append((answers != held_out_labels).float().mean())
 this is the fraction of wrong answers
 """
@@ -339,7 +339,7 @@ EXERCISE = Exercise(
             reference=accuracy_by_number,
             properties=(
                 Property("the first ones of the order are learned from", 1, on_with(NEAREST, equals())),
-                Property("the mean of the seen examples is taken off", 1, on_with(SIDE, equals())),
+                Property("the mean of the seen examples is subtracted", 1, on_with(SIDE, equals())),
                 Property(
                     "what has not been seen yet changes nothing",
                     1,
@@ -357,10 +357,10 @@ EXERCISE = Exercise(
         "For every number that is computed from data, ask: from which examples, and would somebody who has only the "
         "seen ones know it?",
         "For the classifier make a list of the classes that were seen, `labels.unique()`, and one mean for each. For "
-        "the curve loop over the numbers: pick the seen examples, their mean, take it off on both sides, let the "
+        "the curve loop over the numbers: pick the seen examples, compute their mean, subtract it on both sides, let the "
         "classifier answer, compare.",
         "`distances.argmin(dim=1)` counts the means, and indexing the seen classes by it gives labels. In the curve, "
         "`order[:number]` picks the examples; the mean is that of `features[seen]` along axis 0, and the same vector "
-        "is taken off `held_out`. `(... == held_out_labels).float().mean()` is a fraction.",
+        "is subtracted from `held_out`. `(... == held_out_labels).float().mean()` is a fraction.",
     ),
 )

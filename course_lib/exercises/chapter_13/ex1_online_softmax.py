@@ -1,4 +1,4 @@
-"""13.1: a softmax that reads its scores piece by piece, and two halves that are put together."""
+"""13.1: the online softmax, block by block, and two halves that are merged."""
 
 from collections.abc import Callable
 
@@ -23,26 +23,26 @@ def add_piece(maximum, total, scores):
     return new, total * (maximum - new).exp() + (scores - new[:, None]).exp().sum(-1)
 
 
-def draw_piece(generator: torch.Generator) -> Case:
-    """Draw a piece of scores, some of them hidden, for rows of which some have seen nothing yet."""
-    batch, piece, before = sizes(generator, 4, 5, 4)
-    seen, scores = 2 * normal(generator, batch, before), 2 * normal(generator, batch, piece)
-    scores[torch.rand(batch, piece, generator=generator) < 0.2] = NEVER
+def draw_block(generator: torch.Generator) -> Case:
+    """Draw a block of scores, some of them hidden, for rows of which some have seen nothing yet."""
+    batch, block, before = sizes(generator, 4, 5, 4)
+    seen, scores = 2 * normal(generator, batch, before), 2 * normal(generator, batch, block)
+    scores[torch.rand(batch, block, generator=generator) < 0.2] = NEVER
     scores[:, 0] = torch.where(scores.amax(-1) == NEVER, 0.5, scores[:, 0])
     maximum = seen.amax(-1)
     total, fresh = (seen - maximum[:, None]).exp().sum(-1), torch.rand(batch, generator=generator) < 0.3
     return {"maximum": maximum.where(~fresh, NEVER), "total": total.where(~fresh, 0.0), "scores": scores}
 
 
-def hidden_piece(case: Case) -> Case:
-    """Hide the whole piece, from rows that have seen something."""
+def hidden_block(case: Case) -> Case:
+    """Hide the whole block, from rows that have seen something."""
     maximum = case["maximum"].where(case["maximum"] != NEVER, 0.25)
     total = case["total"].where(case["total"] != 0, 1.0)
     return {"maximum": maximum, "total": total, "scores": torch.full_like(case["scores"], NEVER)}
 
 
-def piece_by_piece(case: Case):
-    """Each column of the scores as a piece of its own, after what is right for those before it."""
+def block_by_block(case: Case):
+    """Each column of the scores as a block of its own, after what is right for those before it."""
     first, *others = case["scores"].split(1, dim=1)
     asked, state = [], (case["maximum"], case["total"])
     for column in (first.clamp(min=-9.0), *others):  # a row that has seen nothing needs a first score
@@ -55,7 +55,7 @@ def piece_by_piece(case: Case):
     return None
 
 
-PIECE_MISTAKES = """
+BLOCK_MISTAKES = """
 sum not rescaled => the sum is measured from the new maximum
 - rescaled = total * torch.exp(maximum - new)
 + rescaled = total
@@ -66,46 +66,46 @@ rescaled the wrong way round => the sum is measured from the new maximum
 this multiplies the old sum by exp(new maximum - old maximum); the maximum has grown, so the sum measured from it
 shrinks: exp(old - new), never above 1
 
-piece measured from its own maximum => the sum is measured from the new maximum
+block measured from its own maximum => the sum is measured from the new maximum
 - exponentials = torch.exp(scores - rearrange(new, "batch -> batch 1"))
 + exponentials = torch.exp(scores - scores.amax(dim=-1, keepdim=True))
-the exponentials of the piece are measured from the maximum of the piece alone; where the old maximum was greater they
+the exponentials of the block are measured from the maximum of the block alone; where the old maximum was greater they
 come out too large: measure them from the new maximum
 
-piece measured from its own maximum, then put right => a piece that is hidden as a whole changes nothing
+block measured from its own maximum, then put right => a block that is hidden as a whole changes nothing
 + own = scores.amax(dim=-1, keepdim=True)
 + exponentials = torch.exp(scores - own) * torch.exp(own - rearrange(new, "batch -> batch 1"))
-this measures the piece from its own maximum and rescales afterwards; where all of the piece is hidden that is -inf less
+this measures the block from its own maximum and rescales afterwards; where all of the block is hidden that is -inf less
 -inf, which is nan: take the new maximum off at once
 
-piece measured from the old maximum => the sum is measured from the new maximum
+block measured from the old maximum => the sum is measured from the new maximum
 + exponentials = torch.exp(scores - rearrange(maximum, "batch -> batch 1"))
-the exponentials of the piece are measured from the old maximum, which knows nothing of the piece: they can be of any
+the exponentials of the block are measured from the old maximum, which knows nothing of the block: they can be of any
 size, and infinite where nothing was seen before
 
-piece alone => one score after the other gives what all at once give
+block alone => one score after the other gives what all at once give
 - new = torch.maximum(maximum, scores.amax(dim=-1))
 - rescaled = total * torch.exp(maximum - new)
 + new = scores.amax(dim=-1)
 + rescaled = 0.0
-this is the maximum and the sum of the piece alone; what was seen before belongs to both
+this is the maximum and the sum of the block alone; what was seen before belongs to both
 
-maximum of the piece => the maximum is the greatest score so far
+maximum of the block => the maximum is the greatest score so far
 - new = torch.maximum(maximum, scores.amax(dim=-1))
 + new = scores.amax(dim=-1)
-the new maximum is that of the piece alone; where the old one was greater it has to stay
+the new maximum is that of the block alone; where the old one was greater it has to stay
 
 old maximum kept => the maximum is the greatest score so far
 + new = maximum
-the maximum stays at what it was before the piece; it grows where the piece has a greater score
+the maximum stays at what it was before the block; it grows where the block has a greater score
 
 one maximum for all rows => the maximum is the greatest score so far
 + new = torch.maximum(maximum, scores.amax()).amax().expand_as(maximum)
 this takes one maximum for all rows of the batch: each row has its own (`amax(-1)`)
 
-one maximum for the whole piece => the maximum is the greatest score so far
+one maximum for the whole block => the maximum is the greatest score so far
 + new = torch.maximum(maximum, scores.max())
-this takes the greatest score of the piece for all rows (`scores.max()`): each row has its own, `scores.amax(dim=-1)`
+this takes the greatest score of the block for all rows (`scores.max()`): each row has its own, `scores.amax(dim=-1)`
 
 maximum along the batch => the maximum is the greatest score so far
 + new = torch.maximum(maximum, scores.amax(dim=0))
@@ -135,9 +135,9 @@ by the logarithm of the sum => scores around 10,000, and around -10,000
 this goes by way of `logsumexp` of the scores as they are: a number near 10,000 is rounded to a thousandth in float32,
 and exp makes an error of a thousandth of that; take the new maximum off first
 
-mean of the piece => the sum is measured from the new maximum
+mean of the block => the sum is measured from the new maximum
 + return new, rescaled + exponentials.mean(dim=-1)
-the exponentials of the piece are averaged; the denominator of a softmax is their sum
+the exponentials of the block are averaged; the denominator of a softmax is their sum
 
 the two exchanged => the maximum is the greatest score so far
 + return rescaled + exponentials.sum(dim=-1), new
@@ -159,7 +159,7 @@ scores changed in place => the maximum is the greatest score so far
 `scores -= ...` changes the caller's own scores; `scores - ...` makes new ones
 """
 
-PIECE = both(first_output, second_output)
+BLOCK = both(first_output, second_output)
 
 
 def merge_halves(maximum, total, output, other_maximum, other_total, other_output):
@@ -304,7 +304,7 @@ EXERCISE = Exercise(
             parameters=("maximum", "total", "scores"),
             returns="the maximum and the sum of all scores so far, both of shape (batch,)",
             outputs=("maximum", "total"),
-            cases=draw_piece,
+            cases=draw_block,
             examples=(
                 {
                     "maximum": torch.tensor([1.3863]),
@@ -324,12 +324,12 @@ EXERCISE = Exercise(
                 Property(
                     "scores around 10,000, and around -10,000",
                     1,
-                    both(*(on(moved_by(steps, "maximum", "scores"), PIECE) for steps in (1e4, -1e4))),
+                    both(*(on(moved_by(steps, "maximum", "scores"), BLOCK) for steps in (1e4, -1e4))),
                 ),
-                Property("a piece that is hidden as a whole changes nothing", 1, on(hidden_piece, PIECE)),
-                Property("one score after the other gives what all at once give", 1, piece_by_piece),
+                Property("a block that is hidden as a whole changes nothing", 1, on(hidden_block, BLOCK)),
+                Property("one score after the other gives what all at once give", 1, block_by_block),
             ),
-            mistakes=PIECE_MISTAKES,
+            mistakes=BLOCK_MISTAKES,
         ),
         Task(
             function="merge_halves",
@@ -381,7 +381,7 @@ EXERCISE = Exercise(
         "The sum holds exponentials measured from a maximum. If the maximum grows, what has to be done to a sum that "
         "was measured from the old one, so that nothing has to be read again?",
         "First the new maximum. Then the old sum times the exponential of old maximum minus new maximum (a factor of "
-        "at most 1; 0 where nothing was seen), then the exponentials of the piece, measured from the new one. Two "
+        "at most 1; 0 where nothing was seen), then the exponentials of the block, measured from the new one. Two "
         "halves: rescale both sums so, and let each half weigh by its rescaled sum.",
         "`torch.maximum(maximum, scores.amax(dim=-1))` is the new maximum, and `scores - new[:, None]` what goes into "
         "exp. For halves, "

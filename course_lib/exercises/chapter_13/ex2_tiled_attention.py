@@ -1,4 +1,4 @@
-"""13.2: attention in tiles."""
+"""13.2: attention in tiles, as in FlashAttention."""
 
 from collections.abc import Callable
 
@@ -241,9 +241,9 @@ last tile be shorter, or hide them
 
 causal ignored => causal, also with fewer queries than keys
 - scores = scores.masked_fill(columns > rearrange(rows, "a -> a 1"), float("-inf"))
-`causal` was not used: queries read what stands after them
+`causal` was not used: queries attend to later positions
 
-places counted within the tile => causal, also with fewer queries than keys
+positions counted within the tile => causal, also with fewer queries than keys
 - rows = torch.arange(asking.shape[1]) + first + keys - queries
 - columns = torch.arange(scores.shape[-1]) + start
 + rows, columns = torch.arange(asking.shape[1]), torch.arange(scores.shape[-1])
@@ -256,10 +256,10 @@ queries counted from the front => causal, also with fewer queries than keys
 query i was taken for position i; where there are fewer queries than keys, the queries are the last positions:
 key.shape[1] - query.shape[1] + i
 
-own place hidden => causal, also with fewer queries than keys
+own position hidden => causal, also with fewer queries than keys
 - scores = scores.masked_fill(columns > rearrange(rows, "a -> a 1"), float("-inf"))
 + scores = scores.masked_fill(columns >= rearrange(rows, "a -> a 1"), float("-inf"))
-a query does not read its own position here; only what comes after it is hidden
+a query does not attend to its own position here; only what comes after it is hidden
 
 whole tiles hidden or shown => causal, also with fewer queries than keys
 - rows = torch.arange(asking.shape[1]) + first + keys - queries
@@ -276,7 +276,7 @@ last tile first => causal, also with fewer queries than keys
 - for start in range(0, keys, tile):
 + for start in reversed(range(0, keys, tile)):
 the tiles of keys are taken from the last to the first: one that is hidden as a whole then meets a maximum of minus
-infinity, and -inf less -inf is nan; begin at position 0, which all may read
+infinity, and -inf less -inf is nan; begin at position 0, to which all attend
 
 future and past exchanged => causal, also with fewer queries than keys
 - scores = scores.masked_fill(columns > rearrange(rows, "a -> a 1"), float("-inf"))
@@ -289,13 +289,13 @@ no way back => the gradients are right to nine digits, in float64
 the values are right, but no gradient flows back to the queries: somewhere the graph is cut, as by `.detach()`, `.data`,
 `.item()` or `torch.no_grad()`
 
-room for 32 bits => the gradients are right to nine digits, in float64
+numbers of 32 bits => the gradients are right to nine digits, in float64
 - return torch.cat(outputs, dim=1)
 + output = torch.zeros(batch, queries, value.shape[-1])
 + output[:] = torch.cat(outputs, dim=1)
 + return output
-`torch.zeros(...)` makes room for numbers of 32 bits, whatever is written there; `query.new_zeros(...)` takes the kind
-of the queries
+`torch.zeros(...)` makes a tensor of float32, whatever is written there; `query.new_zeros(...)` takes the dtype of the
+queries
 
 queries overwritten => tiles that do not divide the numbers of queries and keys
 + query.mul_(2.0)

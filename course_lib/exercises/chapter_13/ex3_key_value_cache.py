@@ -7,7 +7,7 @@ from course_lib.grading.checks import both, difference, equals, inputs_unchanged
 from course_lib.grading.exercise import Case, Exercise, Property, Task
 
 OUTPUTS = ("output", "key_cache", "value_cache")
-STALE = 30.0  # what is left in the cache of an earlier text, far from everything that is new
+STALE = 30.0  # contents of the cache left by an earlier text, far from everything that is new
 
 
 def cached_attention(query, key, value, key_cache, value_cache, length, starts):
@@ -22,7 +22,7 @@ def cached_attention(query, key, value, key_cache, value_cache, length, starts):
 
 
 def draw_caches(generator: torch.Generator) -> Case:
-    """Draw caches that hold some positions of texts that begin in different columns, and more positions to come."""
+    """Draw caches with some positions of texts that begin in different columns, and more positions to come."""
     batch, new, spare, d_key, d_value = (
         least + size for least, size in zip((1, 1, 0, 0, 0), sizes(generator, 2, 2, 2, 4, 4), strict=True)
     )
@@ -76,7 +76,7 @@ def padding_asked(case: Case) -> Case:
 
 
 def token_by_token(case: Case):
-    """The new positions one at a time: the output of each is right, and so is what its caches hold for the next."""
+    """The new positions one at a time: the output of each is right, and so are the contents of its caches for the next."""
     state, asked = no_padding_asked(case), []
     for number in range(case["query"].shape[1]):
         asked.append(step(state, number))
@@ -95,37 +95,38 @@ def token_by_token(case: Case):
 output = of_output(0, equals())
 
 MISTAKES = """
-whole room read => one new token: its output
+whole capacity read => one new token: its output
 - mask = begun & past
 + mask = begun
-queries read the whole cache, also what stands behind the text, left from an earlier one; hide every position after the
-query's own
+queries attend to the whole cache, also to the contents behind the text, left from an earlier one; hide every position
+after the query's own
 
 new tokens read each other => several new tokens: none reads a later one
 - past = positions <= rearrange(own, "new -> new 1")
 + past = positions < end
-the last new token is right, and those before it read what comes after them: a prompt has a future too
+the last new token is right, and those before it attend to later positions: a prefill needs the causal mask too
 
 queries counted from the front => one new token: its output
 + past = positions <= rearrange(own - length, "new -> new 1")
 query i was taken for position i; `length` positions stand before, so it stands at position length + i
 
-new places not read => one new token: its output
+new positions not read => one new token: its output
 + past = positions < length
-queries read the positions before and none of the new ones; a position reads itself too, so write first and read then
+queries attend to the positions before and to none of the new ones; a position attends to itself too, so write to the
+cache first and attend then
 
-own place hidden => one new token: its output
+own position hidden => one new token: its output
 + past = positions < rearrange(own, "new -> new 1")
-a query reads the positions before its own; its own is one of those that it reads
+a query attends to the positions before its own here; it attends to its own position too
 
-new places alone => one new token: its output
+new positions alone => one new token: its output
 - mask = begun & past
 + mask = begun & past & (positions >= length)
-queries read the new positions alone; those that the caches held before are read as well
+queries attend to the new positions alone; they attend to those that were in the caches before as well
 
 starts ignored => texts that begin in different columns
 + mask = past
-`starts` was not used: queries read the padding before their text
+`starts` was not used: queries attend to the padding before their text
 
 padding at the end => texts that begin in different columns
 - begun = positions >= rearrange(starts, "batch -> batch 1 1")
@@ -137,7 +138,7 @@ starts for lengths => one new token: its output
 + begun = positions < rearrange(starts, "batch -> batch 1 1")
 `starts` was taken for the length of a text; it is the column in which it begins
 
-first place of the text hidden => one new token: its output
+first position of the text hidden => one new token: its output
 + begun = positions > rearrange(starts, "batch -> batch 1 1")
 the first position of each text is hidden; the text begins *at* its start
 
@@ -152,11 +153,11 @@ all texts were given the start of the first one of the batch
 nothing to read => a position before its text has an output of exactly 0
 - weights = scores.masked_fill(~mask, float("-inf")).softmax(dim=-1).masked_fill(~mask, 0.0)
 + weights = scores.masked_fill(~mask, float("-inf")).softmax(dim=-1)
-a position before its text has nothing to read, and the softmax of nothing is nan; give such a row weights of 0
+a position before its text has no key to attend to, and the softmax of nothing is nan; give such a row weights of 0
 
 mean of everything => a position before its text has an output of exactly 0
 + weights = scores.masked_fill(~mask, -1e9).softmax(dim=-1)
-with a large negative number in place of minus infinity, a position that has nothing to read finds the mean of the whole
+with a large negative number in place of minus infinity, the output of a position with no key is the mean of the whole
 cache; give such a row weights of 0
 
 mask after the softmax => one new token: its output
@@ -168,41 +169,41 @@ no scale => one new token: its output
 + scores = einsum(query, keys, "batch new d, batch position d -> batch new position")
 the dot products are not divided by the root of d_key
 
-written to the beginning => the caches hold what is new behind what was there, and else what they held
+written to the front => the caches contain the new keys and values from `length` on, and else what they contained
 - return weights @ values, keys, values
 + parts = (key_cache, key), (value_cache, value)
 + return weights @ values, *(torch.cat([new, cache[:, new.shape[1] :]], dim=1) for cache, new in parts)
 what is new was written to the first positions of the caches, over what stood there; it belongs at position `length`
 
-written to the end => the caches hold what is new behind what was there, and else what they held
+written to the end => the caches contain the new keys and values from `length` on, and else what they contained
 + parts = (key_cache, key), (value_cache, value)
 + return weights @ values, *(torch.cat([cache[:, : -new.shape[1]], new], dim=1) for cache, new in parts)
 what is new was written to the last positions of the caches; it belongs at position `length`, right behind what is there
 
-written one place too far => the caches hold what is new behind what was there, and else what they held
+written one position too far => the caches contain the new keys and values from `length` on, and else what they contained
 + parts = (key_cache, key), (value_cache, value)
 + longer = (torch.cat([old[:, : length + 1], new, old[:, end + 1 :]], dim=1)[:, : old.shape[1]] for old, new in parts)
 + return weights @ values, *longer
 a position was left free between what was there and what is new: position `length` is the first free one
 
-rooms cut off => the caches hold what is new behind what was there, and else what they held
+caches cut off => the caches contain the new keys and values from `length` on, and else what they contained
 + return weights @ values, keys[:, :end], values[:, :end]
-the caches that came back end with the text; return them whole, with room for what comes later
+the caches that came back end with the text; return them whole, with the capacity that they had
 
-rooms made longer => the caches hold what is new behind what was there, and else what they held
+caches made longer => the caches contain the new keys and values from `length` on, and else what they contained
 + return weights @ values, torch.cat([key_cache, key], dim=1), torch.cat([value_cache, value], dim=1)
-what is new was put behind the whole cache, which grew; there is room inside, from position `length` on
+what is new was put behind the whole cache, which grew; its capacity is fixed: write from position `length` on
 
-rest cleared => the caches hold what is new behind what was there, and else what they held
+rest cleared => the caches contain the new keys and values from `length` on, and else what they contained
 + keys[:, end:] = values[:, end:] = 0.0
 + return weights @ values, keys, values
-what stands behind the text was set to 0; it is hidden by the mask, and need not be written
+the contents behind the text were set to 0; they are hidden by the mask, and need not be written
 
 nothing kept => one token at a time gives what all at once give
 + return weights @ values, key_cache.clone(), value_cache.clone()
 the output is right, and the caches came back without the new keys and values: the next token will not find them
 
-rooms exchanged => the caches hold what is new behind what was there, and else what they held
+caches exchanged => the caches contain the new keys and values from `length` on, and else what they contained
 + return weights @ values, values, keys
 this returns the values' cache before the keys' cache
 
@@ -210,7 +211,7 @@ last output alone => several new tokens: none reads a later one
 + return (weights @ values)[:, -1:], keys, values
 this is the output of the last new token; each of the new ones has one
 
-caller's rooms written => inputs unchanged
+caller's caches written => inputs unchanged
 - keys, values = key_cache.clone(), value_cache.clone()
 + keys, values = key_cache, value_cache
 this writes into the caches that were given, and two continuations of one text would overwrite each other here:
@@ -251,7 +252,7 @@ EXERCISE = Exercise(
             reference=cached_attention,
             properties=(
                 Property(
-                    "the caches hold what is new behind what was there, and else what they held",
+                    "the caches contain the new keys and values from `length` on, and else what they contained",
                     2,
                     both(of_output(1, equals(0)), of_output(2, equals(0))),
                 ),
@@ -267,11 +268,11 @@ EXERCISE = Exercise(
     ),
     hints=(
         "Three questions for every position of the cache: does the text of this row begin there or before, is it no "
-        "later than the position that asks, and was anything ever written there? Which of them does one comparison "
+        "later than the query's own position, and was anything ever written there? Which of them does one comparison "
         "settle?",
         "Clone both caches and write the new rows at positions length to length + new. Attend with the whole caches, "
         "and a mask of shape (batch, new, max_length) that shows the positions from the row's start up to the query's "
-        "own. What was never written lies behind every query. A row with nothing to read comes out of the softmax as "
+        "own. What was never written lies behind every query. A row with no key comes out of the softmax as "
         "nan.",
         "With `positions = torch.arange(max_length)`, compare `positions >= starts[:, None, None]`, and `positions <=` "
         "a column of the queries' positions, `length` to `length + new`; put them together by `&`. After the softmax, "

@@ -1,4 +1,4 @@
-"""13.4: a sliding window, and how far several layers of windows reach."""
+"""13.4: sliding-window attention, and the receptive field of several layers."""
 
 import torch
 
@@ -43,17 +43,17 @@ a second condition is needed
 
 window on both sides => a window wider than the text hides only the future
 + return back.abs() < window
-this window reaches as far into the future as into the past; a text that is being written has no future
+this window reaches as far into the future as into the past; a text that is being generated has no future
 
-one place too many => as many queries as keys
+one position too many => as many queries as keys
 + return (back >= 0) & (back <= window)
-each row sees window + 1 positions: the query's own position is one of the window
+each query attends to window + 1 positions: the query's own position is one of the window
 
-one place too few => as many queries as keys
+one position too few => as many queries as keys
 + return (back >= 0) & (back < window - 1)
-each row sees window - 1 positions: the query's own position and window - 1 before it
+each query attends to window - 1 positions: the query's own position and window - 1 before it
 
-own place hidden => as many queries as keys
+own position hidden => as many queries as keys
 + return (back > 0) & (back <= window)
 the window ends before the query's own position; a position may attend to itself
 
@@ -138,15 +138,15 @@ this reaches as far as the widest window; what one layer has gathered the next o
 
 narrowest window => several layers with one window
 + return window_mask(time, time, int(windows.min()))
-this is what every single layer can see; a position further back is seen by way of a position between, in two layers
+this is what one layer reaches; a position further back is reached by way of a position between, in two layers
 
 last layer alone => several layers with one window
 + return window_mask(time, time, int(windows[-1]))
-this is what the last layer reads; what it reads was made by the layers below, of positions further back
+this is what the last layer attends to; its inputs were made by the layers below, from positions further back
 
 first layer alone => several layers with one window
 + return window_mask(time, time, int(windows[0]))
-this is what the first layer reads; every later one carries it further
+this is what the first layer attends to; every later layer carries it further
 
 first window for all layers => each layer with a window of its own
 + return window_mask(time, time, len(windows) * (int(windows[0]) - 1) + 1)
@@ -216,8 +216,8 @@ EXERCISE = Exercise(
         "At which position does query i stand, if the queries are the last of the positions? And how many positions "
         "back does a window of one reach?",
         "Make a column of the queries' positions and a row of the keys' positions; their difference says how many "
-        "steps back a key stands. It has to lie between 0 and window - 1. Through layers the steps add up: what "
-        "position i reads of position j, position j has read of positions before it.",
+        "steps back a key stands. It has to lie between 0 and window - 1. Through layers the steps add up: position i "
+        "attends to position j, and position j has attended to positions before it.",
         "`torch.arange(key - query, key)` holds the positions of the queries; give it a second axis with `[:, None]`, "
         "and put two comparisons together by `&`. The layers reach `(windows - 1).sum()` steps back together.",
     ),

@@ -1,4 +1,4 @@
-"""13.5: how many multiplications attention takes, and how many numbers a cache keeps."""
+"""13.5: how many multiplications attention takes, and how many numbers a KV cache contains."""
 
 import torch
 
@@ -8,7 +8,7 @@ from course_lib.grading.exercise import Case, Check, Exercise, Property, Task
 
 
 def layer_costs(query, key, d_model, heads):
-    """Projections of the new positions, and products of each of them with all that are read."""
+    """Projections of the new positions, and products of each of them with all keys."""
     pairs = query * key
     return torch.tensor([4 * query * d_model**2, pairs * d_model, pairs * d_model, pairs * heads])
 
@@ -30,19 +30,19 @@ def entries(some: slice) -> Check:
 
 
 LAYER_MISTAKES = """
-keys and values of all places => multiplications of the four projections
+keys and values of all positions => multiplications of the four projections
 - projections = 4 * query * d_model * d_model
 + projections = 2 * query * d_model * d_model + 2 * key * d_model * d_model
 this makes keys and values of all `key` positions anew; those of the positions before are in the cache, and only `query`
 new ones are to be made
 
-all projections of all places => multiplications of the four projections
+all projections of all positions => multiplications of the four projections
 + projections = 4 * key * d_model * d_model
 this projects all `key` positions, four times; only the `query` new ones are projected
 
 three projections => multiplications of the four projections
 + projections = 3 * query * d_model * d_model
-this counts three projections; what the heads found goes through a fourth, the output's
+this counts three projections; the outputs of the heads go through a fourth, the output projection
 
 parameters for multiplications => multiplications of the four projections
 + projections = 4 * d_model * d_model
@@ -73,33 +73,33 @@ one head alone => multiplications of the scores and of the averages
 + return torch.tensor([projections, products, products, query * key])
 these are the products and the scores of one head; there are `heads` of them
 
-hidden places left out => multiplications of the scores and of the averages
+hidden positions left out => multiplications of the scores and of the averages
 + shown = query * (2 * key - query + 1) // 2
 + return torch.tensor([projections, shown * d_model, shown * d_model, heads * shown])
 this counts the positions that a causal mask shows; what it hides is computed all the same, and counts
 
-new places alone compared => multiplications of the scores and of the averages
+new positions alone compared => multiplications of the scores and of the averages
 + products = query * query * d_model
 + return torch.tensor([projections, products, products, heads * query * query])
-this lets the new positions read each other alone; they read all `key` positions
+this lets the new positions attend to each other alone; they attend to all `key` positions
 
-all places ask => multiplications of the scores and of the averages
+all positions ask => multiplications of the scores and of the averages
 + products = key * key * d_model
 + return torch.tensor([projections, products, products, heads * key * key])
-this lets all `key` positions ask; only the new ones have a query
+this gives all `key` positions a query; only the new ones have one
 
-one score for all heads => numbers in all score matrices
+one score for all heads => elements of all score matrices
 - return torch.tensor([projections, products, products, heads * query * key])
 + return torch.tensor([projections, products, products, query * key])
 this counts one score for each pair of positions; every head has one of its own
 
-scores as wide as vectors => numbers in all score matrices
+scores as wide as vectors => elements of all score matrices
 + return torch.tensor([projections, products, products, query * key * d_model])
 this counts d_model numbers for each pair of positions; a score is one number for each head
 
 not whole numbers => multiplications of the four projections
 + return torch.tensor([projections, products, products, heads * query * key]).float()
-the kind is wrong: `/` makes a float of two whole numbers, `//` does not
+the dtype is wrong: `/` makes a float of two whole numbers, `//` does not
 
 the sum of the three => multiplications of the four projections
 + return torch.tensor([projections + products + products, heads * query * key])
@@ -126,56 +126,56 @@ def nothing_shared(case: Case) -> Case:
 
 
 KEPT_MISTAKES = """
-keys alone => keys and values of every head
+keys alone => keys and values of every head (multi-head attention)
 - vectors = 2 * layers * batch * groups * time
 + vectors = layers * batch * groups * time
 this counts the keys alone, or the values; both are kept
 
-queries too => keys and values of every head
+queries too => keys and values of every head (multi-head attention)
 + vectors = 3 * layers * batch * groups * time
-this counts three vectors for each position; a query is used once, when its position is read, and not kept
+this counts three vectors for each position; a query is used once, for its own position, and not kept
 
-groups not used => keys and values that heads share
+groups not used => keys and values that heads share (grouped-query attention)
 + vectors = 2 * layers * batch * heads * time
 `groups` was not used: this keeps keys and values for every head, and heads of a group share theirs
 
-each group as wide as the model => keys and values of every head
+each group as wide as the model => keys and values of every head (multi-head attention)
 - return torch.tensor(vectors * (d_model // heads))
 + return torch.tensor(vectors * d_model)
 this keeps d_model numbers for each group; a key of one head has d_model // heads
 
-sharing the wrong way round => keys and values that heads share
+sharing the wrong way round => keys and values that heads share (grouped-query attention)
 - vectors = 2 * layers * batch * groups * time
 + vectors = 2 * layers * batch * heads * (heads // groups) * time
 this keeps more where heads share, heads // groups times as much as all heads; sharing divides
 
-divided by the groups => keys and values of every head
+divided by the groups => keys and values of every head (multi-head attention)
 - vectors = 2 * layers * batch * groups * time
 - return torch.tensor(vectors * (d_model // heads))
 + return torch.tensor(2 * layers * batch * time * (d_model // groups))
 this divides d_model by `groups`; there are `groups` keys for each position, each d_model // heads wide
 
-one head => keys and values of every head
+one head => keys and values of every head (multi-head attention)
 - vectors = 2 * layers * batch * groups * time
 + vectors = 2 * layers * batch * time
 these are the keys and values of one head of every layer; there are `groups` of them
 
-one layer => keys and values of every head
+one layer => keys and values of every head (multi-head attention)
 + vectors = 2 * batch * groups * time
 these are the keys and values of one layer; every layer keeps its own
 
-one text => keys and values of every head
+one text => keys and values of every head (multi-head attention)
 + vectors = 2 * layers * groups * time
 these are the keys and values of one text; each text of the batch has its own
 
-pairs of places => keys and values of every head
+pairs of positions => keys and values of every head (multi-head attention)
 + vectors = 2 * layers * batch * groups * time * time
 this grows with the square of the time, as scores do; a cache keeps one key and one value for a position
 
-not a whole number => keys and values of every head
+not a whole number => keys and values of every head (multi-head attention)
 - return torch.tensor(vectors * (d_model // heads))
 + return torch.tensor(vectors * (d_model // heads)).float()
-the kind is wrong: `/` makes a float of two whole numbers, `//` does not
+the dtype is wrong: `/` makes a float of two whole numbers, `//` does not
 """
 
 
@@ -191,7 +191,7 @@ def costs_of_writing(prompt, new, d_model):
 
 
 def draw_text(generator: torch.Generator) -> Case:
-    """Draw a prompt, how many tokens are written, and a width."""
+    """Draw the lengths of a prompt and of the new text, and a width."""
     prompt, new, d_model = sizes(generator, 7, 6, 9, least=2)
     return {"prompt": prompt, "new": new, "d_model": d_model}
 
@@ -200,8 +200,8 @@ WRITING_MISTAKES = """
 last token read => with a cache
 - for time in range(prompt + 1, prompt + new):
 + for time in range(prompt + 1, prompt + new + 1):
-this has one call too many: the last token is written and not read again, so `new` tokens take `new` calls, the first of
-which reads the prompt
+this has one call too many: the last token is generated and not read again, so `new` tokens take `new` calls, the first
+of which reads the prompt
 
 last token read with the cache => with a cache
 - return cached, plain
@@ -223,7 +223,7 @@ with the cache, the first call has one query here; all positions of the prompt a
 
 prompt read token by token => with a cache
 + plain, cached = cached, sum(cost(1, time) for time in range(1, prompt + 1))
-with the cache, the prompt is taken token by token here; it is read in one call, in which all of its scores are
+with the cache, the prompt is read token by token here; the prefill is one call, in which all of its scores are
 computed, those that the mask hides too
 
 without a prompt => without a cache
@@ -232,21 +232,21 @@ without a prompt => without a cache
 + cached = cost(prompt, prompt)
 `prompt` was not used: this counts a text that begins with one token
 
-own place not read => with a cache
+own position not read => with a cache
 - cached += cost(1, time)
 + cached += cost(1, time - 1)
-with the cache, each new position reads the positions before it alone; it reads itself too, one key more
+with the cache, each new position attends to the positions before it alone here; it attends to itself too, one key more
 
 keys projected anew => with a cache
 + cached += cost(1, time) + 2 * (time - 1) * d_model * d_model
 with the cache, keys and values of all positions are made anew at each call; they are kept, and only the new position is
 projected
 
-last place asks alone => without a cache
+last position asks alone => without a cache
 - return cached, plain
 + return cached, sum(cost(1, time) for time in range(prompt, prompt + new))
-without the cache, one position asks at each call here; nothing was kept, so every position is projected and asks again
-(the layer above needs what it finds)
+without the cache, each call has one query here; nothing was kept, so every position is projected and has a query again
+(the layer above needs its output)
 
 one call at full length => without a cache
 - plain += cost(time, time)
@@ -282,7 +282,7 @@ this returns (without, with); the cost with a cache comes first
 
 not whole numbers => with a cache
 + return cached.float(), plain.float()
-the kind is wrong: `/` makes a float of two whole numbers, `//` does not
+the dtype is wrong: `/` makes a float of two whole numbers, `//` does not
 """
 
 EXERCISE = Exercise(
@@ -293,7 +293,7 @@ EXERCISE = Exercise(
         Task(
             function="layer_costs",
             parameters=("query", "key", "d_model", "heads"),
-            returns="multiplications of projections, of scores, of averages, and numbers of scores, integers, "
+            returns="multiplications of projections, of scores, of averages, and elements of the scores, integers, "
             "shape (4,)",
             cases=draw_layer,
             examples=(
@@ -305,14 +305,14 @@ EXERCISE = Exercise(
             properties=(
                 Property("multiplications of the four projections", 1, entries(slice(1))),
                 Property("multiplications of the scores and of the averages", 1, entries(slice(1, 3))),
-                Property("numbers in all score matrices", 1, entries(slice(3, 4))),
+                Property("elements of all score matrices", 1, entries(slice(3, 4))),
             ),
             mistakes=LAYER_MISTAKES,
         ),
         Task(
             function="numbers_kept",
             parameters=("batch", "time", "d_model", "heads", "groups", "layers"),
-            returns="how many numbers the cache of the whole model holds, an integer, shape ()",
+            returns="how many numbers the KV cache of the whole model contains, an integer, shape ()",
             cases=draw_model,
             examples=(
                 {"batch": 1, "time": 3, "d_model": 4, "heads": 2, "groups": 1, "layers": 2},
@@ -320,8 +320,8 @@ EXERCISE = Exercise(
             ),
             reference=numbers_kept,
             properties=(
-                Property("keys and values of every head", 1, on(nothing_shared, equals())),
-                Property("keys and values that heads share", 1, equals()),
+                Property("keys and values of every head (multi-head attention)", 1, on(nothing_shared, equals())),
+                Property("keys and values that heads share (grouped-query attention)", 1, equals()),
             ),
             mistakes=KEPT_MISTAKES,
         ),
@@ -349,8 +349,8 @@ EXERCISE = Exercise(
         "take? For the text: which calls are made, and what does each of them read?",
         "Rows (query, d_model) times a square matrix take query * d_model * d_model. A head's scores take d_head for "
         "each of query * key numbers, and the heads' widths add up to d_model; the averages take as many. A cache "
-        "holds two vectors of d_head for each layer, text, group and position. To write, there are as many calls as "
-        "new tokens; add up what each of them costs.",
+        "contains two vectors of d_head for each layer, text, group and position. There are as many calls as new tokens; "
+        "add up what each of them costs.",
         "One call: `4 * query * d_model**2 + 2 * query * key * d_model`. With the cache the first call has the prompt "
         "for query and for key, then `query` is 1 and `key` runs from prompt + 1 up to prompt + new - 1; without it "
         "both run from prompt up to prompt + new - 1. `torch.tensor(...)` makes a tensor of an integer.",

@@ -40,7 +40,7 @@ def unpatchify_by_einops(patches, size, channels, height, width):
 
 
 def unpatchify_square_by_square(patches, size, channels, height, width):
-    """Square by square into a picture of zeros."""
+    """Square by square into an image of zeros."""
     images = torch.zeros(patches.shape[0], channels, height, width)
     for number in range(patches.shape[1]):
         row, column = divmod(number, width // size)

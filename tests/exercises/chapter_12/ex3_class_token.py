@@ -30,14 +30,14 @@ class ClassToken_added_first(nn.Module):
         return torch.cat([first, vectors + self.positions[1:]], dim=-2)
 
 
-class ClassToken_picture_by_picture(nn.Module):
+class ClassToken_image_by_image(nn.Module):
     def __init__(self, patches, d_model):
         super().__init__()
         self.token = nn.Parameter(torch.randn(d_model))
         self.positions = nn.Parameter(torch.randn(patches + 1, d_model))
 
     def forward(self, vectors):
-        return torch.stack([torch.vstack([self.token, *picture]) + self.positions for picture in vectors])
+        return torch.stack([torch.vstack([self.token, *image]) + self.positions for image in vectors])
 
 
 class ClassToken_with_zeros_in_front(nn.Module):

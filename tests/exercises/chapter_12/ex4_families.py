@@ -35,10 +35,10 @@ def family_mask_entry_by_entry(direction, time):
     return torch.tensor(rows)
 
 
-def family_targets_written_in(tokens, chosen, direction):
+def family_targets_written_in(tokens, selected, direction):
     targets = torch.full_like(tokens, -100)
     if direction == 0:
-        targets[chosen] = tokens[chosen]
+        targets[selected] = tokens[selected]
     elif direction == 1:
         targets[:, :-1] = tokens[:, 1:]
     else:
@@ -46,32 +46,32 @@ def family_targets_written_in(tokens, chosen, direction):
     return targets
 
 
-def family_targets_rolled(tokens, chosen, direction):
+def family_targets_rolled(tokens, selected, direction):
     """Rolled, and the edge filled."""
     if direction == 0:
-        return tokens.masked_fill(~chosen, -100)
+        return tokens.masked_fill(~selected, -100)
     targets = tokens.roll(-direction, dims=1)
     targets[:, -1 if direction == 1 else 0] = -100
     return targets
 
 
-def family_targets_mirrored(tokens, chosen, direction):
+def family_targets_mirrored(tokens, selected, direction):
     """Reading from the right is reading from the left, mirrored."""
     if direction == 0:
-        return torch.where(chosen, tokens, -100)
+        return torch.where(selected, tokens, -100)
     if direction == -1:
         return functional.pad(tokens.flip(1)[:, 1:], (0, 1), value=-100).flip(1)
     return torch.cat([tokens[:, 1:], tokens.new_full((len(tokens), 1), -100)], dim=1)
 
 
-def family_targets_position_by_position(tokens, chosen, direction):
+def family_targets_position_by_position(tokens, selected, direction):
     """Position by position."""
     batch, time = tokens.shape
     targets = -100 * torch.ones(batch, time, dtype=torch.long)
     for row in range(batch):
         for position in range(time):
             target = position + direction
-            if 0 <= target < time and (direction != 0 or chosen[row, position]):
+            if 0 <= target < time and (direction != 0 or selected[row, position]):
                 targets[row, position] = tokens[row, target]
     return targets
 

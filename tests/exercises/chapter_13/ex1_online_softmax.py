@@ -27,9 +27,9 @@ def add_piece_score_by_score_in_double(maximum, total, scores):
 def add_piece_from_its_own_maximum_with_care(maximum, total, scores):
     own = scores.amax(-1)
     safe = torch.where(own.isinf(), torch.zeros_like(own), own)
-    piece = torch.exp(scores - safe[:, None]).sum(-1)
+    block = torch.exp(scores - safe[:, None]).sum(-1)
     new = torch.where(own > maximum, own, maximum)
-    return new, torch.exp(maximum - new) * total + torch.exp(own - new) * piece
+    return new, torch.exp(maximum - new) * total + torch.exp(own - new) * block
 
 
 def add_piece_by_logarithms(maximum, total, scores):

@@ -25,16 +25,16 @@ def tiled_attention_by_logsumexp(query, key, value, tile, causal, compare):
 
 def tiled_attention_with_loops_exchanged(query, key, value, tile, causal, compare):
     queries, keys = query.shape[1], key.shape[1]
-    pieces = list(query.split(tile, dim=1))
-    maxima = [piece.new_full((*piece.shape[:2],), -torch.inf) for piece in pieces]
+    blocks = list(query.split(tile, dim=1))
+    maxima = [block.new_full((*block.shape[:2],), -torch.inf) for block in blocks]
     totals = [torch.zeros_like(each) for each in maxima]
-    outputs = [value.new_zeros(*piece.shape[:2], value.shape[2]) for piece in pieces]
+    outputs = [value.new_zeros(*block.shape[:2], value.shape[2]) for block in blocks]
     for start in range(0, keys, tile):
         some, read = key[:, start : start + tile], value[:, start : start + tile]
-        for number, piece in enumerate(pieces):
-            scores = compare(piece, some)
+        for number, block in enumerate(blocks):
+            scores = compare(block, some)
             if causal:
-                positions = torch.arange(piece.shape[1]) + number * tile + keys - queries
+                positions = torch.arange(block.shape[1]) + number * tile + keys - queries
                 later = torch.arange(start, start + some.shape[1])[None] > positions[:, None]
                 scores = scores.masked_fill(later, -torch.inf)
             new = torch.maximum(maxima[number], scores.max(dim=2).values)
