@@ -170,8 +170,7 @@ the memory was normalised too: it is read as it is; the norm belongs to the resi
 
 queries without a norm => cross-attention comes second: it reads normalised words and the memory as it is
 + found, weights = cross_attention(stream, memory)
-`cross_norm` was not used: the queries to the picture come from the normalised copy of the
-residual stream
+`cross_norm` was not used: the queries to the picture come from the normalised copy of the residual stream
 
 no norm for self-attention => three sublayers in their order, each added to the residual stream
 - stream = vectors + self_attention(self_norm(vectors), mask)
@@ -218,8 +217,8 @@ what the feed-forward layer returns replaces the vectors; it is to be added to t
 second sum from the inputs => three sublayers in their order, each added to the residual stream
 - stream = stream + found
 + stream = vectors + found
-the second sum begins again with the layer's input, and what self-attention added is lost; it begins with the
-result of the first
+the second sum begins again with the layer's input, and what self-attention added is lost; it begins with the result
+of the first
 
 weights first => three sublayers in their order, each added to the residual stream
 - return stream + feed_forward(feed_forward_norm(stream)), weights
