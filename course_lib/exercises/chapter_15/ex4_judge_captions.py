@@ -86,27 +86,27 @@ def one_word(case: Case):
 
 
 REPORT_MISTAKES = """
-words for captions => exact match: the fraction of captions that are right to their end
+words for captions => exact match: captions that are right to their end
 - exact = (right | ~counts).all(dim=1).float().mean()
 + exact = (right & counts).sum() / counts.sum()
 the first number is the fraction of right *words*; the exact match is the fraction of captions in which every word is
 right
 
-mean of the captions' accuracies => exact match: the fraction of captions that are right to their end
+mean of the captions' accuracies => exact match: captions that are right to their end
 + exact = ((right & counts).sum(dim=1) / counts.sum(dim=1)).mean()
 the first number is the mean of the accuracies of the captions; for an exact match, a caption with one wrong word
 counts as 0
 
-product of the accuracies => exact match: the fraction of captions that are right to their end
+product of the accuracies => exact match: captions that are right to their end
 + exact = ((right & counts).sum(dim=0) / counts.sum(dim=0)).prod()
 the first number is the product of the per-position accuracies: that would be right if mistakes had nothing to do with
 each other; count the captions that are right
 
-how many captions => exact match: the fraction of captions that are right to their end
+how many captions => exact match: captions that are right to their end
 + exact = (right | ~counts).all(dim=1).float().sum()
 the first number is how many captions are right; asked for is the fraction
 
-any word => exact match: the fraction of captions that are right to their end
+any word => exact match: captions that are right to their end
 + exact = (right & counts).any(dim=1).float().mean()
 this takes a caption for right where any of its words is right; all of them have to be
 
@@ -121,41 +121,41 @@ everything counts for the whole => what is written after the end has no influenc
 + exact = right.all(dim=1).float().mean()
 for the whole caption this compares what stands after the end as well; it is over with the end of the target
 
-the end does not count => per-position accuracy: the fraction of right words at each position
+the end does not count => per-position accuracy: right words at each position
 - counts = ends_before == 0
 + counts = ~is_end
 this leaves out the end: a caption that should stop and does not would count as right
 
-the end does not count for the whole => exact match: the fraction of captions that are right to their end
+the end does not count for the whole => exact match: captions that are right to their end
 - exact = (right | ~counts).all(dim=1).float().mean()
 + exact = (right | is_end).all(dim=1).float().mean()
 for the whole caption this leaves out the end: a caption that should stop and does not would count as right
 
-counted by what was written => per-position accuracy: the fraction of right words at each position
+counted by what was written => per-position accuracy: right words at each position
 - is_end = targets == end
 + is_end = written == end
 this counts the positions up to the end that was *written*: a caption that stops too early would be let off the words
 that it lacks; the target says what counts
 
-divided by all captions => per-position accuracy: the fraction of right words at each position
+divided by all captions => per-position accuracy: right words at each position
 - return exact, (right & counts).sum(dim=0) / counts.sum(dim=0)
 + return exact, (right & counts).float().mean(dim=0)
 the counts at the positions are divided by the number of all captions; some have no word there: divide by how many have
 
-by caption => per-position accuracy: the fraction of right words at each position
+by caption => per-position accuracy: right words at each position
 + return exact, (right & counts).sum(dim=1) / counts.sum(dim=1)
 this is the accuracy of each caption, (batch,); asked for is that of each position, (time,): the mean goes over the
 captions
 
-right so far => per-position accuracy: the fraction of right words at each position
+right so far => per-position accuracy: right words at each position
 + return exact, (right & counts).cumprod(dim=1).sum(dim=0) / counts.sum(dim=0)
 a word counts here only where all words before it are right too; each position is judged by itself
 
-mistakes => per-position accuracy: the fraction of right words at each position
+mistakes => per-position accuracy: right words at each position
 + return exact, 1 - (right & counts).sum(dim=0) / counts.sum(dim=0)
 these are the fractions of *wrong* words at the positions: the error rates, not the accuracies
 
-the two exchanged => exact match: the fraction of captions that are right to their end
+the two exchanged => exact match: captions that are right to their end
 + return (right & counts).sum(dim=0) / counts.sum(dim=0), exact
 this returns the per-position accuracy first; the exact match comes first
 """
@@ -166,7 +166,7 @@ all words => one word points, or it does not
 + return hit.float().mean()
 this divides by the number of all words; those that speak of nothing in the picture cannot point, and do not count
 
-words without a region are right => pointing accuracy: the words that point, of all words with a region
+words without a region are right => pointing accuracy, over all words with a region
 + return (hit | ~counts).float().mean()
 a word that speaks of nothing counts here as one that points: leave it out, above and below the line
 
@@ -174,7 +174,7 @@ weight inside => one word points, or it does not
 + return (weights * regions).sum(dim=-1)[counts].mean()
 this is how much weight lies in the region, on average; asked for is how often the *greatest* weight does
 
-more than half of the weight => pointing accuracy: the words that point, of all words with a region
+more than half of the weight => pointing accuracy, over all words with a region
 + return ((weights * regions).sum(dim=-1) > 0.5)[counts].float().mean()
 this asks whether more than half of the weight lies in the region; asked for is where the greatest one lies
 
@@ -189,14 +189,14 @@ the least weight => one word points, or it does not
 + best = weights.argmin(dim=-1, keepdim=True)
 this looks where the smallest weight lies
 
-mean of the captions' means => pointing accuracy: the words that point, of all words with a region
+mean of the captions' means => pointing accuracy, over all words with a region
 - return hit[counts].float().mean()
 + means = (hit & counts).sum(dim=1) / counts.sum(dim=1)
 + return means.nanmean()
 this takes the fraction of each caption first and then their mean: every word weighs the same, in whichever caption it
 stands
 
-how many => pointing accuracy: the words that point, of all words with a region
+how many => pointing accuracy, over all words with a region
 + return (hit & counts).float().sum()
 this is how many words point; asked for is the fraction
 
@@ -226,12 +226,12 @@ EXERCISE = Exercise(
             reference=caption_report,
             properties=(
                 Property(
-                    "exact match: the fraction of captions that are right to their end",
+                    "exact match: captions that are right to their end",
                     2,
                     of_output(0, both(equals(), on(never_stopped, equals()))),
                 ),
                 Property(
-                    "per-position accuracy: the fraction of right words at each position",
+                    "per-position accuracy: right words at each position",
                     2,
                     of_output(1, both(both(equals(), on(stopped_at_once, equals())), inputs_unchanged)),
                 ),
@@ -258,7 +258,7 @@ EXERCISE = Exercise(
             properties=(
                 Property("one word points, or it does not", 1, one_word),
                 Property(
-                    "pointing accuracy: the words that point, of all words with a region",
+                    "pointing accuracy, over all words with a region",
                     2,
                     both(equals(), inputs_unchanged),
                 ),
