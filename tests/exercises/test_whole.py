@@ -77,7 +77,7 @@ def test_right_parts_make_a_right_model_on_any_seed():
 
 LOGITS = "logits and loss are those of the library's parts"
 FUTURE = "no word sees a later one"
-HIDDEN = "hidden places of the picture have no influence"
+HIDDEN = "hidden locations of the picture have no influence"
 LOSS = "padding behind the captions has no influence on the loss"
 BEAM = "the beam finds what is best by logits made unsure"
 

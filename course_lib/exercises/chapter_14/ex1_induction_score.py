@@ -1,4 +1,4 @@
-"""14.1: two numbers that say of a head what its stripes show."""
+"""14.1: the scores of previous-token heads and of induction heads."""
 
 import torch
 
@@ -72,85 +72,85 @@ BY_HAND = torch.tensor(
 )[None, None]
 
 PREVIOUS_MISTAKES = """
-the place behind => the mean weight on the place before, head by head
+the position after => the mean weight on the position before, head by head
 - before = weights.diagonal(offset=-1, dim1=-2, dim2=-1)
 + before = weights.diagonal(offset=1, dim1=-2, dim2=-1)
-these are weights on the position *behind*, at (i, i + 1), or query and key are exchanged: in `weights[b, h, i, j]`
+these are weights on the position *after*, at (i, i + 1), or query and key are exchanged: in `weights[b, h, i, j]`
 position i reads, and j is what it reads
 
-the place itself => the mean weight on the place before, head by head
+the position itself => the mean weight on the position before, head by head
 + before = weights.diagonal(offset=0, dim1=-2, dim2=-1)
 this is the weight that each position gives to itself; the one before it stands one column to the left
 
-divided by all places => a head that looks at the place before, and nowhere else, scores 1
+divided by all positions => a previous-token head scores 1
 - return before.mean(dim=(0, 2))
 + return before.sum(dim=2).mean(dim=0) / weights.shape[2]
 the sum is divided by all positions; the first has none before it and does not count, so time - 1 are left
 
-the last place before the first => a head that looks at the place before, and nowhere else, scores 1
+the last position before the first => a previous-token head scores 1
 + return (before.sum(dim=2) + weights[:, :, 0, -1]).mean(dim=0) / weights.shape[2]
 position 0 counts here with the index 0 - 1 = -1, which Python reads as the *last* position; begin at position 1
 
-the first place with itself => the mean weight on the place before, head by head
+the first position with itself => the mean weight on the position before, head by head
 + return (before.sum(dim=2) + weights[:, :, 0, 0]).mean(dim=0) / weights.shape[2]
 position 0 counts here with its weight on itself, as if that were the position before; begin at position 1
 
-a sum => a head that looks at the place before, and nowhere else, scores 1
+a sum => a previous-token head scores 1
 + return before.sum(dim=2).mean(dim=0)
 this adds the weights up along the sequence, so that it grows with the length; take their mean
 
-a sum over everything => a head that looks at the place before, and nowhere else, scores 1
+a sum over everything => a previous-token head scores 1
 + return before.sum(dim=(0, 2))
 this adds the weights up over batch and sequence; take their mean
 
-heads together => the mean weight on the place before, head by head
+heads together => the mean weight on the position before, head by head
 + return before.mean()
 this is one number for all heads together; every head has a score of its own, shape (heads,)
 
-examples apart => the mean weight on the place before, head by head
+examples apart => the mean weight on the position before, head by head
 + return before.mean(dim=2)
 this keeps the examples apart; the mean runs over the batch as well, and shape (heads,) is left
 
-the first example => the mean weight on the place before, head by head
+the first example => the mean weight on the position before, head by head
 + return before[0].mean(dim=1)
 this looks at the first example alone; the mean runs over the whole batch
 
-places counted => the mean weight on the place before, head by head
+positions counted => the mean weight on the position before, head by head
 + return (before >= weights[:, :, 1:].amax(dim=3)).float().mean(dim=(0, 2))
 this counts the positions at which the weight asked for is the greatest of its row; asked is the mean weight
 
-the greatest => the mean weight on the place before, head by head
+the greatest => the mean weight on the position before, head by head
 + return before.amax(dim=(0, 2))
 this is the greatest of the weights on the position before; asked is their mean
 """
 
 SCORED_MISTAKES = """
-the earlier copy itself => the mean weight on the place behind the earlier copy, head by head
+the earlier copy itself => the mean weight after the earlier copy, head by head
 - total = total + example[:, i, i - period + 1]
 + total = total + example[:, i, i - period]
-this is the weight on i - period, the earlier copy of the same token; what is to be said next stands one position behind
+this is the weight on i - period, the earlier copy of the same token; what is to be said next stands one position after
 that copy, at i - period + 1
 
-before the earlier copy => the mean weight on the place behind the earlier copy, head by head
+before the earlier copy => the mean weight after the earlier copy, head by head
 + total = total + example[:, i, i - period - 1]
-this is the weight on i - period - 1, the position *before* the earlier copy; asked is the one behind it, i - period + 1
+this is the weight on i - period - 1, the position *before* the earlier copy; asked is the one after it, i - period + 1
 
-two places behind => the mean weight on the place behind the earlier copy, head by head
+two positions after => the mean weight after the earlier copy, head by head
 + total = total + example[:, i, i - period + 2]
-this is the weight on i - period + 2, two positions behind the earlier copy; asked is i - period + 1
+this is the weight on i - period + 2, two positions after the earlier copy; asked is i - period + 1
 
-the place before => the mean weight on the place behind the earlier copy, head by head
+the position before => the mean weight after the earlier copy, head by head
 + total = total + example[:, i, i - 1]
 this is the weight on i - 1, which is the previous-token score at the positions that count; how far an induction head
 looks back depends on the period of the example
 
-every place, wrapped => places before the first repetition do not count
+every position, wrapped => positions before the first repetition do not count
 - for i in range(period, time):
 + for i in range(time):
 all positions count here, also those before the period, whose index i - period + 1 is below 0 and is read from the end;
 only positions i >= period have seen their token a period ago
 
-every place, held at 0 => places before the first repetition do not count
+every position, held at 0 => positions before the first repetition do not count
 - for i in range(period, time):
 - total = total + example[:, i, i - period + 1]
 + for i in range(time):
@@ -158,80 +158,80 @@ every place, held at 0 => places before the first repetition do not count
 all positions count here, and those before the period are credited with their weight on position 0; only positions
 i >= period count
 
-one place too early => places before the first repetition do not count
+one position too early => positions before the first repetition do not count
 - for i in range(period, time):
 + for i in range(period - 1, time):
 this begins at i = period - 1, the last position of the first segment, where nothing has been repeated yet; begin at
 i = period
 
-one place too late => the mean weight on the place behind the earlier copy, head by head
+one position too late => the mean weight after the earlier copy, head by head
 + for i in range(period + 1, time):
-this begins behind i = period, which is the first position that has seen its token before; count it too (`>=`)
+this begins after i = period, which is the first position that has seen its token before; count it too (`>=`)
 
-divided by all places => the mean weight on the place behind the earlier copy, head by head
-- return total / places
+divided by all positions => the mean weight after the earlier copy, head by head
+- return total / count
 + return total / (len(weights) * time)
 the sum is divided by all positions; divide by how many count, those from the period on
 
-a sum => the mean weight on the place behind the earlier copy, head by head
+a sum => the mean weight after the earlier copy, head by head
 + return total
 this adds the weights up; divide by how many positions count
 
 the mean of the rows' means => the score is right, too, where an example repeats nothing, which adds nothing
-- total, places = 0.0, 0
+- total, count = 0.0, 0
 - for example, period in zip(weights, periods.tolist()):
 - for i in range(period, time):
 - total = total + example[:, i, i - period + 1]
-- places += 1
-- return total / places
+- count += 1
+- return total / count
 + pairs = zip(weights, periods.tolist())
 + means = [example.diagonal(1 - period, dim1=1, dim2=2)[:, 1:].mean(dim=1) for example, period in pairs]
 + return torch.stack(means).mean(dim=0)
 this takes the mean of each example and then the mean of those, so that one with few positions counts as much as one
 with many, and one with none gives 0 / 0; add up over all examples first, then divide
 
-the mean of the rows' means, empty rows as 0 => each example has its own period, and all places count the same
+the mean of the rows' means, empty rows as 0 => each example has its own period, and all positions count the same
 + pairs = zip(weights, periods.tolist())
 + means = [example.diagonal(1 - period, dim1=1, dim2=2)[:, 1:].mean(dim=1) for example, period in pairs]
 + return torch.stack(means).nan_to_num().mean(dim=0)
 this takes the mean of each example and then the mean of those, so that one with few positions counts as much as one
 with many, and one with none as a score of 0; add up over all examples first, then divide
 
-the mean of the examples' means, empty ones left out => each example has its own period, and all places count the same
+the examples' means, empty ones left out => each example has its own period, and all positions count the same
 + pairs = zip(weights, periods.tolist())
 + means = [example.diagonal(1 - period, dim1=1, dim2=2)[:, 1:].mean(dim=1) for example, period in pairs]
 + return torch.stack(means).nanmean(dim=0)
 this takes the mean of each example and then the mean of those, so that an example with few positions counts as much as
 one with many; add up over all examples first, then divide
 
-the period of the first row => each example has its own period, and all places count the same
+the period of the first row => each example has its own period, and all positions count the same
 - for example, period in zip(weights, periods.tolist()):
 + for example, period in zip(weights, periods[:1].tolist() * len(weights)):
 this takes the period of the first example for all; every example has its own
 
-turned round => the mean weight on the place behind the earlier copy, head by head
+turned round => the mean weight after the earlier copy, head by head
 - total = total + example[:, i, i - period + 1]
 + total = total + example[:, i - period + 1, i]
 query and key are exchanged: in `weights[b, h, i, j]` position i reads, and j is what it reads
 
-heads together => the mean weight on the place behind the earlier copy, head by head
-- return total / places
-+ return total.mean() / places
+heads together => the mean weight after the earlier copy, head by head
+- return total / count
++ return total.mean() / count
 this is one number for all heads together; every head has a score of its own, shape (heads,)
 
-examples apart => the mean weight on the place behind the earlier copy, head by head
-- total, places = 0.0, 0
+examples apart => the mean weight after the earlier copy, head by head
+- total, count = 0.0, 0
 - for example, period in zip(weights, periods.tolist()):
 - for i in range(period, time):
 - total = total + example[:, i, i - period + 1]
-- places += 1
-- return total / places
+- count += 1
+- return total / count
 + pairs = zip(weights, periods.tolist())
 + means = [example.diagonal(1 - period, dim1=1, dim2=2)[:, 1:].mean(dim=1) for example, period in pairs]
 + return torch.stack(means)
 this keeps the examples apart; the mean runs over the batch as well, and shape (heads,) is left
 
-places counted => the mean weight on the place behind the earlier copy, head by head
+positions counted => the mean weight after the earlier copy, head by head
 - total = total + example[:, i, i - period + 1]
 + total = total + (example[:, i, i - period + 1] >= example[:, i].amax(dim=1)).float()
 this counts the positions at which the weight asked for is the greatest of its row; asked is the mean weight
@@ -250,9 +250,11 @@ EXERCISE = Exercise(
             examples=({"weights": BY_HAND},),
             reference=previous_token_score,
             properties=(
-                Property("the mean weight on the place before, head by head", 2, both(equals(), inputs_unchanged)),
+                Property("the mean weight on the position before, head by head", 2, both(equals(), inputs_unchanged)),
                 Property(
-                    "a head that looks at the place before, and nowhere else, scores 1", 1, on(looking_back, equals())
+                    "a previous-token head scores 1",
+                    1,
+                    on(looking_back, equals()),
                 ),
             ),
             mistakes=PREVIOUS_MISTAKES,
@@ -266,12 +268,12 @@ EXERCISE = Exercise(
             reference=induction_score,
             properties=(
                 Property(
-                    "the mean weight on the place behind the earlier copy, head by head",
+                    "the mean weight after the earlier copy, head by head",
                     2,
                     both(on(one_period, equals()), inputs_unchanged),
                 ),
                 Property(
-                    "places before the first repetition do not count",
+                    "positions before the first repetition do not count",
                     1,
                     not_moved_by(
                         other_beginnings,
@@ -279,7 +281,7 @@ EXERCISE = Exercise(
                         lambda answer: answer,
                     ),
                 ),
-                Property("each example has its own period, and all places count the same", 2, equals()),
+                Property("each example has its own period, and all positions count the same", 2, equals()),
                 Property(
                     "the score is right, too, where an example repeats nothing, which adds nothing",
                     1,
@@ -290,12 +292,13 @@ EXERCISE = Exercise(
         ),
     ),
     hints=(
-        "Write out the places of `A B C A B`, period 3. Which place looks where, if the model is to say what came "
-        "next the last time? Which places cannot know yet?",
-        "For the place before: the entries (i, i - 1) for i from 1 on, averaged over batch and places. For the other "
-        "score, go through the rows of the batch, and in each through the places from its period on; add up the "
-        "weights, count the places, and divide once at the end.",
-        "In row b the places are `range(int(periods[b]), time)`, and `weights[b, :, i, ...]` is what all heads give at "
-        "once; the key is i less the period plus one. `torch.diagonal` with an offset of -1 finds the place before.",
+        "Write out the positions of `A B C A B`, period 3. Which position does an induction head look at from each of "
+        "them, so that it finds what came next the last time? Which positions have nothing to find yet?",
+        "Previous-token score: the entries (i, i - 1) for i from 1 on, averaged over batch and positions. Induction "
+        "score: go through the rows of the batch, and in each through the positions from its period on; add up the "
+        "weights, count the positions, and divide once at the end.",
+        "In row b the positions are `range(int(periods[b]), time)`, and `weights[b, :, i, ...]` is what all heads give "
+        "at once; the key is i less the period plus one. `torch.diagonal` with an offset of -1 finds the position "
+        "before.",
     ),
 )

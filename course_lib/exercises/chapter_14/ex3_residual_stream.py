@@ -1,4 +1,4 @@
-"""14.3: what each part of the residual stream adds to the logits by itself."""
+"""14.3: direct logit attribution: what each part of the residual stream adds to the logits by itself."""
 
 import torch
 
@@ -19,7 +19,7 @@ def direct_contributions(parts, gain, bias, epsilon, logit_weight, logit_bias):
 
 
 def logits_of(parts, gain, bias, epsilon, logit_weight, logit_bias):
-    """What a model says of the whole stream: layer norm, then the output layer."""
+    """The logits of the whole stream: layer norm, then the output layer."""
     stream = parts.sum(0)
     normed = (stream - stream.mean(-1, keepdim=True)) / root_of(stream, epsilon) * gain + bias
     return normed @ logit_weight.T + logit_bias
@@ -47,7 +47,7 @@ def sum_to_the_logits(case: Case):
     return difference(case, total, logits_of(**case), 5 * ROUNDING, where=where)
 
 
-def level_part_says_nothing(level: float) -> Check:
+def level_part_adds_nothing(level: float) -> Check:
     """A part of which all features are equal, put before the others, has contributions of 0."""
 
     def check(case: Case):
@@ -109,10 +109,10 @@ the stream's mean from every part => contributions and constant sum to the logit
 + centred = parts - stream.mean(dim=-1, keepdim=True)
 the mean of the whole stream is taken off every part, as often as there are parts; take off every part its own mean
 
-the mean in equal shares => a part that is equal in all features, or 0, contributes nothing
+the mean in equal pieces => a part that is equal in all features, or 0, contributes nothing
 + centred = parts - stream.mean(dim=-1, keepdim=True) / len(parts)
 the mean of the stream is taken off the parts in equal pieces; the sum is right, but a part that lifts all features
-alike then seems to say something: take off every part its own mean
+alike then seems to contribute: take off every part its own mean
 
 no epsilon => contributions and constant sum to the logits
 - root = (stream.var(dim=-1, correction=0, keepdim=True) + epsilon).sqrt()
@@ -159,7 +159,7 @@ gain on the bias => the constant is what both biases add
 + constant = logit_weight @ (gain * bias) + logit_bias
 the gain multiplies the bias of the layer norm as well; it is added behind the gain
 
-the constant in shares => each part has its own contribution, under the scale of the whole stream
+the constant in equal pieces => each part has its own contribution, under the scale of the whole stream
 - return contributions, constant
 + return contributions + constant / len(parts), torch.zeros_like(constant)
 the biases are handed out to the parts in equal pieces; they belong to none, and stand by themselves in the constant
@@ -176,7 +176,7 @@ the bias of the layer norm is added to the parts, whole or in equal pieces; it b
 norm's bias twice => contributions and constant sum to the logits
 + return contributions + logit_weight @ bias, constant
 
-norm's bias in shares => each part has its own contribution, under the scale of the whole stream
+norm's bias in equal pieces => each part has its own contribution, under the scale of the whole stream
 + return contributions + logit_weight @ bias / len(parts), logit_bias
 
 overwritten => each part has its own contribution, under the scale of the whole stream
@@ -219,7 +219,7 @@ EXERCISE = Exercise(
                 Property(
                     "a part that is equal in all features, or 0, contributes nothing",
                     1,
-                    both(level_part_says_nothing(3.0), level_part_says_nothing(0.0)),
+                    both(level_part_adds_nothing(3.0), level_part_adds_nothing(0.0)),
                 ),
             ),
             mistakes=MISTAKES,
@@ -228,9 +228,9 @@ EXERCISE = Exercise(
     hints=(
         "The layer norm takes a mean off, divides, multiplies by the gain and adds a bias. Which of these four may be "
         "done to every part by itself, and which must know the whole stream?",
-        "Sum the parts, and compute from the sum the one number that a place is divided by. Then take off every part "
+        "Sum the parts, and compute from the sum the one number that divides a position. Then take off every part "
         "its own mean, divide by that number, multiply by the gain and go through the transposed output weight. What "
-        "both biases add is left over: it is the same for all places.",
+        "both biases add is left over: it is the same for all positions.",
         "The root is that of `stream.var(dim=-1, correction=0, keepdim=True) + epsilon`, with the sum of the parts for "
         "`stream`; its shape (batch, time, 1) fits all parts. The constant is `logit_weight @ bias` and one more term.",
     ),

@@ -179,9 +179,9 @@ less the parent => a child is one away from its parent
 + vectors[node] = -vectors[parents[node]]
 the parent's row is taken off; a child stands one step *from* its parent, so add the step to that row
 
-all at one place => a child is one away from its parent
+all at one point => a child is one away from its parent
 - vectors[node, node - 1] = 1.0
-all nodes are at the same place: the step from the parent is missing
+all nodes are at the same point: the step from the parent is missing
 
 the node before => in a star, two children of the root are 2 apart, squared
 - vectors[node] = vectors[parents[node]]

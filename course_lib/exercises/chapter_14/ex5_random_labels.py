@@ -1,4 +1,4 @@
-"""14.5: how much of a probe's accuracy the probe has learned by heart."""
+"""14.5: the accuracy of a linear probe, and its selectivity against a control task."""
 
 import torch
 
@@ -83,12 +83,12 @@ def one_new(case: Case) -> Case:
 
 
 def all_right(case: Case) -> Case:
-    """Let the true labels of new examples be what the probe says."""
+    """Let the true labels of new examples be what the probe predicts."""
     return case | {"new_labels": logits(*(case[name] for name in PROBED[:3])).argmax(1)}
 
 
 def all_wrong(case: Case) -> Case:
-    """Let the true labels of new examples be other than what the probe says."""
+    """Let the true labels of new examples be other than what the probe predicts."""
     return case | {"new_labels": (all_right(case)["new_labels"] + 1) % (1 + case["labels"].max())}
 
 
@@ -110,14 +110,14 @@ BY_HAND = {
 
 ACCURACY_MISTAKES = """
 judged on what it was fitted to => it is judged by the new examples alone, also where there is one
-- said = (new_vectors @ fitted).argmax(dim=1)
+- predicted = (new_vectors @ fitted).argmax(dim=1)
 + new_vectors, new_labels = vectors, labels
-+ said = (new_vectors @ fitted).argmax(dim=1)
++ predicted = (new_vectors @ fitted).argmax(dim=1)
 the probe is judged by the examples that it was fitted to; judge it by the new ones, which it has not seen
 
 judged on all examples => it is judged by the new examples alone, also where there is one
 + new_vectors, new_labels = torch.cat([vectors, new_vectors]), torch.cat([labels, new_labels])
-+ said = (new_vectors @ fitted).argmax(dim=1)
++ predicted = (new_vectors @ fitted).argmax(dim=1)
 the examples that the probe was fitted to are counted too; judge it by the new ones alone
 
 fitted to the new examples => it is not told the labels that it is judged by
@@ -136,62 +136,62 @@ the two sets exchanged => it is judged by the new examples alone, also where the
 + targets = torch.nn.functional.one_hot(labels).float()
 the probe is fitted to the new examples and judged by the others; it is the other way round
 
-numbers of classes as targets => the share of new examples that the probe gets right
+numbers of classes as targets => the accuracy on new examples
 - targets = torch.nn.functional.one_hot(labels).float()
 - fitted = torch.linalg.pinv(vectors) @ targets
-- said = (new_vectors @ fitted).argmax(dim=1)
+- predicted = (new_vectors @ fitted).argmax(dim=1)
 + fitted = torch.linalg.pinv(vectors) @ labels.float()
-+ said = (new_vectors @ fitted).round()
++ predicted = (new_vectors @ fitted).round()
 the target is the number of the class, so that class 1 lies between 0 and 2; give every class a column of its own
 (`one_hot`), and take the greatest logit
 
-no inverse => the share of new examples that the probe gets right
+no inverse => the accuracy on new examples
 - fitted = torch.linalg.pinv(vectors) @ targets
 + fitted = vectors.T @ targets
 this multiplies by the transpose of the vectors where the (pseudo-)inverse belongs: those are sums over the examples of
 a class, not the map with the least squared error
 
-the nearest mean => the share of new examples that the probe gets right
+the nearest mean => the accuracy on new examples
 - fitted = torch.linalg.pinv(vectors) @ targets
-- said = (new_vectors @ fitted).argmax(dim=1)
+- predicted = (new_vectors @ fitted).argmax(dim=1)
 + means = torch.stack([vectors[labels == each].mean(dim=0) for each in labels.unique()])
-+ said = torch.cdist(new_vectors, means).argmin(dim=1)
++ predicted = torch.cdist(new_vectors, means).argmin(dim=1)
 this takes the class whose mean is nearest, which is another classifier; fit the map with the least squared error
 
-with a bias => the share of new examples that the probe gets right
+with a bias => the accuracy on new examples
 + vectors, new_vectors = (torch.cat([each, torch.ones(len(each), 1)], dim=1) for each in (vectors, new_vectors))
 + fitted = torch.linalg.pinv(vectors) @ targets
-+ said = (new_vectors @ fitted).argmax(dim=1)
++ predicted = (new_vectors @ fitted).argmax(dim=1)
 a bias is fitted as well, a column of ones or the means taken off before; the map asked for has none, as in exercise
 07.5
 
-a count => the share of new examples that the probe gets right
-- return (said == new_labels).float().mean()
-+ return (said == new_labels).float().sum()
-this counts the examples that are right; divide by how many there are
+a count => the accuracy on new examples
+- return (predicted == new_labels).float().mean()
++ return (predicted == new_labels).float().sum()
+this counts the examples that are right; the accuracy is this number over the number of examples
 
-the share that is wrong => it is judged by the new examples alone, also where there is one
-+ return (said != new_labels).float().mean()
-this is the fraction of examples that are wrong; asked is the fraction that is right
+the fraction that is wrong => it is judged by the new examples alone, also where there is one
++ return (predicted != new_labels).float().mean()
+this is the error rate, the fraction of examples that are wrong; asked is the accuracy
 
-the greatest along the examples => the share of new examples that the probe gets right
-- said = (new_vectors @ fitted).argmax(dim=1)
-- return (said == new_labels).float().mean()
-+ said = (new_vectors @ fitted).argmax(dim=0)
-+ return (torch.arange(len(said)) == new_labels[said]).float().mean()
+the greatest along the examples => the accuracy on new examples
+- predicted = (new_vectors @ fitted).argmax(dim=1)
+- return (predicted == new_labels).float().mean()
++ predicted = (new_vectors @ fitted).argmax(dim=0)
++ return (torch.arange(len(predicted)) == new_labels[predicted]).float().mean()
 `argmax` runs along the examples and finds one for each class; let it run along the classes, `dim=1`
 
-each by itself => the share of new examples that the probe gets right
-- return (said == new_labels).float().mean()
-+ return (said == new_labels).float()
-this says of every example whether it is right; take the mean
+each by itself => the accuracy on new examples
+- return (predicted == new_labels).float().mean()
++ return (predicted == new_labels).float()
+this tells for every example whether it is right; take the mean
 """
 
 SELECTIVITY_MISTAKES = """
 one probe => the difference is right, and 0 where true labels are the random ones under other names
 - control = probe_accuracy(vectors, random_labels[words], new_vectors, random_labels[new_words])
 + control = probe_accuracy(vectors, labels, new_vectors, random_labels[new_words])
-a single probe, fitted to the true labels, is judged by both; the random labels get a probe of their own, fitted to
+a single probe, fitted to the true labels, is judged by both; the control task gets a probe of its own, fitted to
 `random_labels[words]`
 
 one probe, of random labels => the difference is right, and 0 where true labels are the random ones under other names
@@ -208,7 +208,7 @@ the probe of the random labels is judged by the true ones; what it was taught is
 the wrong way round => accuracy for the true labels less accuracy for the random ones
 - return true - control
 + return control - true
-this is the accuracy for random labels less that for true ones; a probe that says something has more for the true ones,
+this is the accuracy for random labels less that for true ones; a selective probe has more for the true ones,
 and its selectivity is above 0
 
 without a sign => accuracy for the true labels less accuracy for the random ones
@@ -221,11 +221,11 @@ this divides the accuracies; subtract them
 
 accuracy alone => the difference is right, and 0 where true labels are the random ones under other names
 + return true
-this is the accuracy for the true labels; take off what the probe reaches for the random ones
+this is the accuracy for the true labels; take off the accuracy in the control task, for the random ones
 
 the control alone => the difference is right, and 0 where true labels are the random ones under other names
 + return control
-this is the accuracy for the random labels; it is to be taken off the accuracy for the true ones
+this is the accuracy in the control task, for the random labels; take it off the accuracy for the true ones
 
 looked up by label => accuracy for the true labels less accuracy for the random ones
 - control = probe_accuracy(vectors, random_labels[words], new_vectors, random_labels[new_words])
@@ -233,7 +233,7 @@ looked up by label => accuracy for the true labels less accuracy for the random 
 the random labels are looked up by the true labels, which renames the classes and makes nothing random; they belong to
 words: `random_labels[words]`
 
-dealt out by place => accuracy for the true labels less accuracy for the random ones
+dealt out by position => accuracy for the true labels less accuracy for the random ones
 + here, there = (random_labels[torch.arange(len(each)) % len(random_labels)] for each in (words, new_words))
 + control = probe_accuracy(vectors, here, new_vectors, there)
 the random labels are dealt out to the examples in their order; they belong to words, so that a word has the same one
@@ -259,7 +259,7 @@ EXERCISE = Exercise(
         Task(
             function="probe_accuracy",
             parameters=PROBED,
-            returns="the fraction of new examples that the probe gets right, shape ()",
+            returns="the accuracy of the probe on new examples, shape ()",
             cases=draw_labelled,
             examples=(
                 {name: BY_HAND[name] for name in PROBED},
@@ -272,7 +272,7 @@ EXERCISE = Exercise(
             ),
             reference=probe_accuracy,
             properties=(
-                Property("the share of new examples that the probe gets right", 2, both(equals(), inputs_unchanged)),
+                Property("the accuracy on new examples", 2, both(equals(), inputs_unchanged)),
                 Property(
                     "it is judged by the new examples alone, also where there is one",
                     1,
@@ -309,13 +309,13 @@ EXERCISE = Exercise(
         ),
     ),
     hints=(
-        "What does the probe see while it is fitted, and what only when it is judged? And if labels mean nothing, but "
-        "a word has the same one each time, what could a probe still learn?",
+        "What does the probe see while it is fitted, and what only when it is judged? And in the control task, where "
+        "labels mean nothing but a word has the same one each time: what can a probe still learn?",
         "Give each class a column of its own, 1 for the examples of that class and 0 for the others. Fit as in 07.5, "
         "apply the map to new vectors, and take the class with the greatest logit. Then do all of it once more with "
         "labels that are looked up by word, in both sets.",
         "`torch.nn.functional.one_hot(labels).float()` are the targets, `torch.linalg.pinv(vectors) @ targets` is the "
-        "map, and `argmax(dim=1)` the verdict. The labels of the second probe are `random_labels[words]` and "
+        "map, and `argmax(dim=1)` the prediction. The labels of the control task are `random_labels[words]` and "
         "`random_labels[new_words]`.",
     ),
 )

@@ -34,11 +34,11 @@ class Looks:
     titles = (
         "logits and loss are those of the library's parts",
         "no word sees a later one",
-        "hidden places of the picture have no influence",
+        "hidden locations of the picture have no influence",
         "padding behind the captions has no influence on the loss",
         "the beam finds what is best by logits made unsure",
-        f"exact captions of {SCENES} fresh scenes",
-        "colours are said with a look at their object",
+        f"exact match: captions of {SCENES} fresh scenes",
+        "pointing accuracy: colour words and their object",
     )
 
     def __init__(self, seed: int, base: Path):

@@ -1,4 +1,4 @@
-"""15.1: patches in colour become a memory, with two codes that say where each was."""
+"""15.1: patches in colour become a memory, with a two-dimensional positional encoding."""
 
 from collections.abc import Callable
 
@@ -111,14 +111,14 @@ columns alone => the code of the row in the first half, of the column in the sec
 + return patches @ weight.T + torch.cat([of_columns, of_columns], dim=-1)
 both halves hold the code of the column: patches one above the other cannot be told apart
 
-one number for a place => the code of the row in the first half, of the column in the second
+one number for a location => the code of the row in the first half, of the column in the second
 + return patches @ weight.T + codes[: rows * columns].repeat(1, 2)
-this numbers the patches in reading order and gives both halves the code of that number, as if the picture were one long
-line; row and column have a half each
+this is a one-dimensional positional encoding: it numbers the patches in reading order and gives both halves the code of
+that number; row and column have a half each
 
-no places => the code of the row in the first half, of the column in the second
+no positional encoding => the code of the row in the first half, of the column in the second
 + return patches @ weight.T
-no code was added: attention reads a set, and a memory without locations cannot say what is above
+no positional encoding was added: attention reads a set, and a memory without locations cannot say what is above
 
 counted from one => the code of the row in the first half, of the column in the second
 - of_rows = codes[:rows].repeat_interleave(columns, dim=0)

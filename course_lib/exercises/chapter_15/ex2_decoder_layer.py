@@ -1,4 +1,4 @@
-"""15.2: three sublayers that are handed over, each with its norm, in pre-norm."""
+"""15.2: a decoder layer in pre-norm of three sublayers that are handed over, each with its norm."""
 
 import torch
 
@@ -104,131 +104,131 @@ true for hidden => no word sees a later one
 + mask = torch.ones(time, time, dtype=torch.bool).triu(diagonal=1)
 this mask says what is *hidden*; True means that a position may be read
 
-itself hidden => three sublayers in their order, each added to the road
+itself hidden => three sublayers in their order, each added to the residual stream
 + mask = torch.ones(time, time, dtype=torch.bool).tril(diagonal=-1)
 this mask hides the word itself too, and leaves the first word nothing to read: the diagonal is True
 
 post-norm => sublayers that return zeros hand the vectors on as they were
-- road = vectors + self_attention(self_norm(vectors), mask)
-- found, weights = cross_attention(cross_norm(road), memory)
-- road = road + found
-- return road + feed_forward(feed_forward_norm(road)), weights
-+ road = self_norm(vectors + self_attention(vectors, mask))
-+ found, weights = cross_attention(road, memory)
-+ road = cross_norm(road + found)
-+ return feed_forward_norm(road + feed_forward(road)), weights
+- stream = vectors + self_attention(self_norm(vectors), mask)
+- found, weights = cross_attention(cross_norm(stream), memory)
+- stream = stream + found
+- return stream + feed_forward(feed_forward_norm(stream)), weights
++ stream = self_norm(vectors + self_attention(vectors, mask))
++ found, weights = cross_attention(stream, memory)
++ stream = cross_norm(stream + found)
++ return feed_forward_norm(stream + feed_forward(stream)), weights
 this is post-norm, `norm(x + sublayer(x))`; in pre-norm the sublayer reads a normalised copy, and the sum is left as it
 is
 
-the norms on the road => sublayers that return zeros hand the vectors on as they were
-+ road = self_norm(vectors)
-+ road = cross_norm(road + self_attention(road, mask))
-+ found, weights = cross_attention(road, memory)
-+ road = feed_forward_norm(road + found)
-+ return road + feed_forward(road), weights
+the norms on the residual stream => sublayers that return zeros hand the vectors on as they were
++ stream = self_norm(vectors)
++ stream = cross_norm(stream + self_attention(stream, mask))
++ found, weights = cross_attention(stream, memory)
++ stream = feed_forward_norm(stream + found)
++ return stream + feed_forward(stream), weights
 the normalised vectors were carried on, `x = norm(x)` and then `x + sublayer(x)`: only the sublayer reads the copy, and
 the sum begins with the vectors as they were
 
 a norm at the end => sublayers that return zeros hand the vectors on as they were
-- return road + feed_forward(feed_forward_norm(road)), weights
-+ return feed_forward_norm(road + feed_forward(feed_forward_norm(road))), weights
+- return stream + feed_forward(feed_forward_norm(stream)), weights
++ return feed_forward_norm(stream + feed_forward(feed_forward_norm(stream))), weights
 what leaves the layer was normalised once more; a stack has one such norm, after its last layer
 
-the picture first => the picture is asked second: normalised words ask, the memory is read as it is
-- road = vectors + self_attention(self_norm(vectors), mask)
-- found, weights = cross_attention(cross_norm(road), memory)
-- road = road + found
+the picture first => cross-attention comes second: it reads normalised words and the memory as it is
+- stream = vectors + self_attention(self_norm(vectors), mask)
+- found, weights = cross_attention(cross_norm(stream), memory)
+- stream = stream + found
 + found, weights = cross_attention(cross_norm(vectors), memory)
-+ road = vectors + found
-+ road = road + self_attention(self_norm(road), mask)
-cross-attention comes before self-attention here: first each word gathers what was said, and then it asks the picture
++ stream = vectors + found
++ stream = stream + self_attention(self_norm(stream), mask)
+cross-attention comes before self-attention here: first each word reads the words before it, and then the picture
 
-the feed-forward layer second => three sublayers in their order, each added to the road
-- found, weights = cross_attention(cross_norm(road), memory)
-- road = road + found
-- return road + feed_forward(feed_forward_norm(road)), weights
-+ road = road + feed_forward(feed_forward_norm(road))
-+ found, weights = cross_attention(cross_norm(road), memory)
-+ return road + found, weights
+the feed-forward layer second => three sublayers in their order, each added to the residual stream
+- found, weights = cross_attention(cross_norm(stream), memory)
+- stream = stream + found
+- return stream + feed_forward(feed_forward_norm(stream)), weights
++ stream = stream + feed_forward(feed_forward_norm(stream))
++ found, weights = cross_attention(cross_norm(stream), memory)
++ return stream + found, weights
 the feed-forward layer comes before cross-attention here: it works on what both kinds of attention have gathered, and so
 comes last
 
-side by side => the picture is asked second: normalised words ask, the memory is read as it is
-- road = vectors + self_attention(self_norm(vectors), mask)
-- found, weights = cross_attention(cross_norm(road), memory)
-- road = road + found
-- return road + feed_forward(feed_forward_norm(road)), weights
+side by side => cross-attention comes second: it reads normalised words and the memory as it is
+- stream = vectors + self_attention(self_norm(vectors), mask)
+- found, weights = cross_attention(cross_norm(stream), memory)
+- stream = stream + found
+- return stream + feed_forward(feed_forward_norm(stream)), weights
 + found, weights = cross_attention(cross_norm(vectors), memory)
-+ road = vectors + self_attention(self_norm(vectors), mask) + found
-+ return road + feed_forward(feed_forward_norm(vectors)), weights
++ stream = vectors + self_attention(self_norm(vectors), mask) + found
++ return stream + feed_forward(feed_forward_norm(vectors)), weights
 all three sublayers read the layer's input; each is to read what the one before it left
 
-the memory normalised => the picture is asked second: normalised words ask, the memory is read as it is
-- found, weights = cross_attention(cross_norm(road), memory)
-+ found, weights = cross_attention(cross_norm(road), cross_norm(memory))
-the memory was normalised too: it is read as it is; the norm belongs to the road
+the memory normalised => cross-attention comes second: it reads normalised words and the memory as it is
+- found, weights = cross_attention(cross_norm(stream), memory)
++ found, weights = cross_attention(cross_norm(stream), cross_norm(memory))
+the memory was normalised too: it is read as it is; the norm belongs to the residual stream
 
-words ask without a norm => the picture is asked second: normalised words ask, the memory is read as it is
-+ found, weights = cross_attention(road, memory)
-`cross_norm` was not used: what asks the picture is the normalised copy of the road
+queries without a norm => cross-attention comes second: it reads normalised words and the memory as it is
++ found, weights = cross_attention(stream, memory)
+`cross_norm` was not used: the queries to the picture come from the normalised copy of the residual stream
 
-no norm for self-attention => three sublayers in their order, each added to the road
-- road = vectors + self_attention(self_norm(vectors), mask)
-+ road = vectors + self_attention(vectors, mask)
+no norm for self-attention => three sublayers in their order, each added to the residual stream
+- stream = vectors + self_attention(self_norm(vectors), mask)
++ stream = vectors + self_attention(vectors, mask)
 `self_norm` was not used: self-attention reads a normalised copy too
 
-no norm for the feed-forward layer => three sublayers in their order, each added to the road
-- return road + feed_forward(feed_forward_norm(road)), weights
-+ return road + feed_forward(road), weights
+no norm for the feed-forward layer => three sublayers in their order, each added to the residual stream
+- return stream + feed_forward(feed_forward_norm(stream)), weights
++ return stream + feed_forward(stream), weights
 `feed_forward_norm` was not used: the feed-forward layer reads a normalised copy too
 
-one norm for all => the picture is asked second: normalised words ask, the memory is read as it is
+one norm for all => cross-attention comes second: it reads normalised words and the memory as it is
 - time = vectors.shape[1]
 + time = vectors.shape[1]
 + cross_norm = feed_forward_norm = self_norm
 `self_norm` was used three times: each sublayer has a norm of its own, with its own gain and bias
 
-two norms exchanged => the picture is asked second: normalised words ask, the memory is read as it is
+two norms exchanged => cross-attention comes second: it reads normalised words and the memory as it is
 + time = vectors.shape[1]
 + cross_norm, feed_forward_norm = feed_forward_norm, cross_norm
 `cross_norm` and `feed_forward_norm` were exchanged
 
-first norms exchanged => the picture is asked second: normalised words ask, the memory is read as it is
+first norms exchanged => cross-attention comes second: it reads normalised words and the memory as it is
 + time = vectors.shape[1]
 + self_norm, cross_norm = cross_norm, self_norm
 `self_norm` and `cross_norm` were exchanged
 
-no residual around cross-attention => three sublayers in their order, each added to the road
-- found, weights = cross_attention(cross_norm(road), memory)
-- road = road + found
-+ road, weights = cross_attention(cross_norm(road), memory)
-what the picture answered replaces the words; it is to be added to them
+no residual around cross-attention => three sublayers in their order, each added to the residual stream
+- found, weights = cross_attention(cross_norm(stream), memory)
+- stream = stream + found
++ stream, weights = cross_attention(cross_norm(stream), memory)
+what cross-attention returns replaces the vectors; it is to be added to them
 
-no residual around self-attention => the picture is asked second: normalised words ask, the memory is read as it is
-- road = vectors + self_attention(self_norm(vectors), mask)
-+ road = self_attention(self_norm(vectors), mask)
+no residual around self-attention => cross-attention comes second: it reads normalised words and the memory as it is
+- stream = vectors + self_attention(self_norm(vectors), mask)
++ stream = self_attention(self_norm(vectors), mask)
 what self-attention returns replaces the vectors; it is to be added to them
 
-no residual around the feed-forward layer => three sublayers in their order, each added to the road
-- return road + feed_forward(feed_forward_norm(road)), weights
-+ return feed_forward(feed_forward_norm(road)), weights
+no residual around the feed-forward layer => three sublayers in their order, each added to the residual stream
+- return stream + feed_forward(feed_forward_norm(stream)), weights
++ return feed_forward(feed_forward_norm(stream)), weights
 what the feed-forward layer returns replaces the vectors; it is to be added to them
 
-second sum from the inputs => three sublayers in their order, each added to the road
-- road = road + found
-+ road = vectors + found
-the second sum begins again with the layer's input, and what self-attention added is lost on the road; it begins with
-the result of the first
+second sum from the inputs => three sublayers in their order, each added to the residual stream
+- stream = stream + found
++ stream = vectors + found
+the second sum begins again with the layer's input, and what self-attention added is lost; it begins with the result
+of the first
 
-weights first => three sublayers in their order, each added to the road
-- return road + feed_forward(feed_forward_norm(road)), weights
-+ return weights, road + feed_forward(feed_forward_norm(road))
+weights first => three sublayers in their order, each added to the residual stream
+- return stream + feed_forward(feed_forward_norm(stream)), weights
++ return weights, stream + feed_forward(feed_forward_norm(stream))
 this returns (weights, output); the output comes first
 
-added in place => three sublayers in their order, each added to the road
-- road = vectors + self_attention(self_norm(vectors), mask)
+added in place => three sublayers in their order, each added to the residual stream
+- stream = vectors + self_attention(self_norm(vectors), mask)
 + vectors += self_attention(self_norm(vectors), mask)
-+ road = vectors
++ stream = vectors
 `vectors += ...` writes the sum over the caller's own vectors; `vectors = vectors + ...` makes a new tensor
 """
 
@@ -271,12 +271,12 @@ EXERCISE = Exercise(
                     on(silent, of_output(0, equals(TOLERANCE))),
                 ),
                 Property(
-                    "the picture is asked second: normalised words ask, the memory is read as it is",
+                    "cross-attention comes second: it reads normalised words and the memory as it is",
                     2,
                     of_output(1, equals(TOLERANCE)),
                 ),
                 Property(
-                    "three sublayers in their order, each added to the road",
+                    "three sublayers in their order, each added to the residual stream",
                     3,
                     of_output(0, both(equals(TOLERANCE), inputs_unchanged)),
                 ),
@@ -285,13 +285,13 @@ EXERCISE = Exercise(
         ),
     ),
     hints=(
-        "Draw the road of the words as one line with three additions on it. What does each of the three sublayers "
-        "read, and which of them must not look ahead?",
-        "A mask (time, time), True at and below the diagonal. Then three times: normalise a copy of the road with "
-        "the sublayer's own norm, let the sublayer read it, add what it returns. Cross-attention reads the memory "
-        "besides, and gives a pair: keep its weights.",
+        "Draw the residual stream of the words as one line with three additions on it. What does each of the three "
+        "sublayers read, and which of them must not look ahead?",
+        "A mask (time, time), True at and below the diagonal. Then three times: normalise a copy of the residual "
+        "stream with the sublayer's own norm, let the sublayer read it, add what it returns. Cross-attention reads "
+        "the memory, too, and returns a pair: keep its weights.",
         "`torch.ones(time, time, dtype=torch.bool).tril()` is the mask; the second sublayer is "
-        "`found, weights = cross_attention(..., memory)` with the normalised road in the gap, after which `found` is "
-        "added to the road.",
+        "`found, weights = cross_attention(..., memory)` with the normalised residual stream in the gap, after which "
+        "`found` is added to the stream.",
     ),
 )

@@ -1,4 +1,4 @@
-"""15.3: captions for a whole batch at once, each up to its own end."""
+"""15.3: captions by greedy decoding, for a whole batch at once, each up to its own end."""
 
 import torch
 

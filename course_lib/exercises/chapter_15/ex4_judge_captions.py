@@ -1,4 +1,4 @@
-"""15.4: how many captions are right, where words go wrong, and whether the weights point."""
+"""15.4: the exact match of captions, the accuracy at each position, and whether the attention weights point."""
 
 import torch
 
@@ -7,54 +7,54 @@ from course_lib.grading.checks import both, difference, equals, inputs_unchanged
 from course_lib.grading.exercise import Case, Exercise, Property, Task
 
 
-def counted(due, end):
+def counted(targets, end):
     """True up to and including the first end of each caption."""
-    return ((due == end).cumsum(1) - (due == end).long()) == 0
+    return ((targets == end).cumsum(1) - (targets == end).long()) == 0
 
 
-def caption_report(written, due, end):
-    """The fraction of captions that are right up to their end, and of words at each position."""
-    right, counts = written == due, counted(due, end)
+def caption_report(written, targets, end):
+    """The fraction of captions that are right up to their end, and of right words at each position."""
+    right, counts = written == targets, counted(targets, end)
     return (right | ~counts).all(1).float().mean(), (right & counts).float().sum(0) / counts.sum(0)
 
 
 def draw_captions(generator: torch.Generator) -> Case:
-    """Draw captions that are due, of several lengths, one as long as can be, and what was written: mostly the same."""
+    """Draw target captions of several lengths, one as long as can be, and what was written: mostly the same."""
     batch, time, words = (least + size for least, size in zip((1, 1, 2), sizes(generator, 4, 4, 3), strict=True))
     end = sizes(generator, words - 1)[0]
     lengths = torch.randint(1, time + 1, (batch, 1), generator=generator)
     lengths[0] = time
     others = (end + torch.randint(1, words, (batch, time), generator=generator)) % words
-    due = others.where(torch.arange(time) < lengths - 1, end)
+    targets = others.where(torch.arange(time) < lengths - 1, end)
     drawn = torch.randint(words, (batch, time), generator=generator)
-    written = due.where(torch.rand(batch, time, generator=generator) < 0.75, drawn)
-    written[0] = due[0]  # one is right, so that not every fraction is zero
+    written = targets.where(torch.rand(batch, time, generator=generator) < 0.75, drawn)
+    written[0] = targets[0]  # one is right, so that not every fraction is zero
     after = torch.arange(time) >= lengths
     noise = torch.rand(batch, 1, generator=generator) < 0.5
-    return {"written": torch.where(after & noise, drawn, written), "due": due, "end": end}
+    return {"written": torch.where(after & noise, drawn, written), "targets": targets, "end": end}
 
 
 def other_after_the_end(case: Case) -> Case:
-    """Write other words where the caption that was due is over."""
-    over = ~counted(case["due"], case["end"])
+    """Write other words where the target caption is over."""
+    over = ~counted(case["targets"], case["end"])
     return case | {"written": torch.where(over, case["written"] + 1, case["written"])}
 
 
 def never_stopped(case: Case) -> Case:
-    """Write what was due, but for its ends."""
-    due, end = case["due"], case["end"]
-    return case | {"written": torch.where(due == end, end + 1, due)}
+    """Write the targets, but for their ends."""
+    targets, end = case["targets"], case["end"]
+    return case | {"written": torch.where(targets == end, end + 1, targets)}
 
 
 def stopped_at_once(case: Case) -> Case:
     """Write ends alone."""
-    return case | {"written": torch.full_like(case["due"], case["end"])}
+    return case | {"written": torch.full_like(case["targets"], case["end"])}
 
 
 nothing_after_the_end = not_moved_by(other_after_the_end, "other words after it", lambda each: each)
 
 
-def pointing_share(weights, regions):
+def pointing_accuracy(weights, regions):
     """The fraction of words whose greatest weight lies in their region, of those that have one."""
     hits = regions.gather(-1, weights.argmax(-1, keepdim=True))[..., 0]
     return hits[regions.any(-1)].float().mean()
@@ -86,25 +86,27 @@ def one_word(case: Case):
 
 
 REPORT_MISTAKES = """
-words for captions => the share of captions that are right to their end
+words for captions => exact match: captions that are right to their end
 - exact = (right | ~counts).all(dim=1).float().mean()
 + exact = (right & counts).sum() / counts.sum()
-the first number is the fraction of right *words*; asked for is the fraction of captions in which every word is right
+the first number is the fraction of right *words*; the exact match is the fraction of captions in which every word is
+right
 
-mean of the captions' shares => the share of captions that are right to their end
+mean of the captions' accuracies => exact match: captions that are right to their end
 + exact = ((right & counts).sum(dim=1) / counts.sum(dim=1)).mean()
-the first number is the mean of each caption's fraction of right words: a caption with one wrong word counts as nothing
+the first number is the mean of the accuracies of the captions; for an exact match, a caption with one wrong word
+counts as 0
 
-product of the places => the share of captions that are right to their end
+product of the accuracies => exact match: captions that are right to their end
 + exact = ((right & counts).sum(dim=0) / counts.sum(dim=0)).prod()
-the first number is the product of the fractions at the positions: that would be right if mistakes had nothing to do
-with each other; count the captions that are right
+the first number is the product of the per-position accuracies: that would be right if mistakes had nothing to do with
+each other; count the captions that are right
 
-how many captions => the share of captions that are right to their end
+how many captions => exact match: captions that are right to their end
 + exact = (right | ~counts).all(dim=1).float().sum()
 the first number is how many captions are right; asked for is the fraction
 
-any word => the share of captions that are right to their end
+any word => exact match: captions that are right to their end
 + exact = (right & counts).any(dim=1).float().mean()
 this takes a caption for right where any of its words is right; all of them have to be
 
@@ -117,45 +119,45 @@ caption
 everything counts for the whole => what is written after the end has no influence
 - exact = (right | ~counts).all(dim=1).float().mean()
 + exact = right.all(dim=1).float().mean()
-for the whole caption this compares what stands after the end as well; it is over with the end that was due
+for the whole caption this compares what stands after the end as well; it is over with the end of the target
 
-the end does not count => the share of right words at each place
+the end does not count => per-position accuracy: right words at each position
 - counts = ends_before == 0
 + counts = ~is_end
 this leaves out the end: a caption that should stop and does not would count as right
 
-the end does not count for the whole => the share of captions that are right to their end
+the end does not count for the whole => exact match: captions that are right to their end
 - exact = (right | ~counts).all(dim=1).float().mean()
 + exact = (right | is_end).all(dim=1).float().mean()
 for the whole caption this leaves out the end: a caption that should stop and does not would count as right
 
-counted by what was written => the share of right words at each place
-- is_end = due == end
+counted by what was written => per-position accuracy: right words at each position
+- is_end = targets == end
 + is_end = written == end
 this counts the positions up to the end that was *written*: a caption that stops too early would be let off the words
-that it lacks; the caption that was due says what counts
+that it lacks; the target says what counts
 
-divided by all captions => the share of right words at each place
+divided by all captions => per-position accuracy: right words at each position
 - return exact, (right & counts).sum(dim=0) / counts.sum(dim=0)
 + return exact, (right & counts).float().mean(dim=0)
 the counts at the positions are divided by the number of all captions; some have no word there: divide by how many have
 
-by caption => the share of right words at each place
+by caption => per-position accuracy: right words at each position
 + return exact, (right & counts).sum(dim=1) / counts.sum(dim=1)
-this is the fraction of right words of each caption, (batch,); asked for is that of each position, (time,): the mean
-goes over the captions
+this is the accuracy of each caption, (batch,); asked for is that of each position, (time,): the mean goes over the
+captions
 
-right so far => the share of right words at each place
+right so far => per-position accuracy: right words at each position
 + return exact, (right & counts).cumprod(dim=1).sum(dim=0) / counts.sum(dim=0)
 a word counts here only where all words before it are right too; each position is judged by itself
 
-mistakes => the share of right words at each place
+mistakes => per-position accuracy: right words at each position
 + return exact, 1 - (right & counts).sum(dim=0) / counts.sum(dim=0)
-these are the fractions of *wrong* words at the positions
+these are the fractions of *wrong* words at the positions: the error rates, not the accuracies
 
-shares exchanged => the share of captions that are right to their end
+the two exchanged => exact match: captions that are right to their end
 + return (right & counts).sum(dim=0) / counts.sum(dim=0), exact
-this returns the positions first; the fraction of exact captions comes first
+this returns the per-position accuracy first; the exact match comes first
 """
 
 POINTING_MISTAKES = """
@@ -164,7 +166,7 @@ all words => one word points, or it does not
 + return hit.float().mean()
 this divides by the number of all words; those that speak of nothing in the picture cannot point, and do not count
 
-words without a region are right => the share of words that point, of all words with a region
+words without a region are right => pointing accuracy, over all words with a region
 + return (hit | ~counts).float().mean()
 a word that speaks of nothing counts here as one that points: leave it out, above and below the line
 
@@ -172,7 +174,7 @@ weight inside => one word points, or it does not
 + return (weights * regions).sum(dim=-1)[counts].mean()
 this is how much weight lies in the region, on average; asked for is how often the *greatest* weight does
 
-more than half of the weight => the share of words that point, of all words with a region
+more than half of the weight => pointing accuracy, over all words with a region
 + return ((weights * regions).sum(dim=-1) > 0.5)[counts].float().mean()
 this asks whether more than half of the weight lies in the region; asked for is where the greatest one lies
 
@@ -187,14 +189,14 @@ the least weight => one word points, or it does not
 + best = weights.argmin(dim=-1, keepdim=True)
 this looks where the smallest weight lies
 
-mean of the captions' means => the share of words that point, of all words with a region
+mean of the captions' means => pointing accuracy, over all words with a region
 - return hit[counts].float().mean()
 + means = (hit & counts).sum(dim=1) / counts.sum(dim=1)
 + return means.nanmean()
 this takes the fraction of each caption first and then their mean: every word weighs the same, in whichever caption it
 stands
 
-how many => the share of words that point, of all words with a region
+how many => pointing accuracy, over all words with a region
 + return (hit & counts).float().sum()
 this is how many words point; asked for is the fraction
 
@@ -210,27 +212,26 @@ EXERCISE = Exercise(
     tasks=(
         Task(
             function="caption_report",
-            parameters=("written", "due", "end"),
-            returns="the fraction of exact captions, a tensor without axes, and the fraction of right words at each "
-            "position, shape (time,)",
-            outputs=("exact", "by_position"),
+            parameters=("written", "targets", "end"),
+            returns="the exact match, a tensor without axes, and the accuracy at each position, shape (time,)",
+            outputs=("exact_match", "accuracy"),
             cases=draw_captions,
             examples=(
                 {
                     "written": torch.tensor([[4, 5, 2], [4, 2, 5], [4, 5, 2], [4, 4, 2]]),
-                    "due": torch.tensor([[4, 5, 2], [4, 2, 2], [5, 5, 2], [4, 5, 2]]),
+                    "targets": torch.tensor([[4, 5, 2], [4, 2, 2], [5, 5, 2], [4, 5, 2]]),
                     "end": 2,
                 },
             ),
             reference=caption_report,
             properties=(
                 Property(
-                    "the share of captions that are right to their end",
+                    "exact match: captions that are right to their end",
                     2,
                     of_output(0, both(equals(), on(never_stopped, equals()))),
                 ),
                 Property(
-                    "the share of right words at each place",
+                    "per-position accuracy: right words at each position",
                     2,
                     of_output(1, both(both(equals(), on(stopped_at_once, equals())), inputs_unchanged)),
                 ),
@@ -243,7 +244,7 @@ EXERCISE = Exercise(
             mistakes=REPORT_MISTAKES,
         ),
         Task(
-            function="pointing_share",
+            function="pointing_accuracy",
             parameters=("weights", "regions"),
             returns="the fraction of the words with a region whose greatest weight lies in it, a tensor without axes",
             cases=draw_weights,
@@ -253,24 +254,26 @@ EXERCISE = Exercise(
                     "regions": torch.tensor([[[True, True, False], [True, True, False], [False, False, False]]]),
                 },
             ),
-            reference=pointing_share,
+            reference=pointing_accuracy,
             properties=(
                 Property("one word points, or it does not", 1, one_word),
                 Property(
-                    "the share of words that point, of all words with a region", 2, both(equals(), inputs_unchanged)
+                    "pointing accuracy, over all words with a region",
+                    2,
+                    both(equals(), inputs_unchanged),
                 ),
             ),
             mistakes=POINTING_MISTAKES,
         ),
     ),
     hints=(
-        "For the captions: which of the two, what was written or what was due, says how many words a caption has? For "
+        "For the captions: which of the two, what was written or the target, says how many words a caption has? For "
         "pointing: how many words of a caption speak of something that can be pointed at?",
-        "A mask of what counts first: True up to and including the first end of what was due. A caption is exact where "
-        "every place is right or does not count; a place's share is right words that count over words that count. "
-        "Pointing: the location of the greatest weight of each word, whether the region is True there, and the mean "
-        "over the words that have a region at all.",
-        "`(due == end).cumsum(dim=1)` is 0 before the first end and 1 at it. `regions.gather(-1, ...)` looks up the "
-        "region at `weights.argmax(dim=-1, keepdim=True)`, and `regions.any(dim=-1)` says which words count.",
+        "A mask of what counts first: True up to and including the first end of the target. A caption is an exact "
+        "match where every position is right or does not count; the accuracy at a position is right words that count "
+        "over words that count. Pointing: the location of the greatest weight of each word, whether the region is True "
+        "there, and the mean over the words that have a region at all.",
+        "`(targets == end).cumsum(dim=1)` is 0 before the first end and 1 at it. `regions.gather(-1, ...)` looks up "
+        "the region at `weights.argmax(dim=-1, keepdim=True)`, and `regions.any(dim=-1)` says which words count.",
     ),
 )

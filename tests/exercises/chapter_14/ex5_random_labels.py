@@ -38,17 +38,17 @@ def _accuracy(vectors, labels, new_vectors, new_labels):
 
 
 def selectivity_by_lstsq(vectors, words, labels, new_vectors, new_words, new_labels, random_labels):
-    by_lot = _accuracy(vectors, random_labels[words], new_vectors, random_labels[new_words])
-    return _accuracy(vectors, labels, new_vectors, new_labels) - by_lot
+    in_control = _accuracy(vectors, random_labels[words], new_vectors, random_labels[new_words])
+    return _accuracy(vectors, labels, new_vectors, new_labels) - in_control
 
 
 def selectivity_word_by_word(vectors, words, labels, new_vectors, new_words, new_labels, random_labels):
-    """Labels by lot looked up one by one."""
+    """Random labels looked up one by one."""
     control = torch.tensor([random_labels[word].item() for word in words.tolist()])
     new_control = torch.tensor([random_labels[word].item() for word in new_words.tolist()])
     pairs = ((labels, new_labels), (control, new_control))
-    true, by_lot = (_accuracy(vectors.double(), some, new_vectors.double(), new) for some, new in pairs)
-    return true - by_lot
+    true, in_control = (_accuracy(vectors.double(), some, new_vectors.double(), new) for some, new in pairs)
+    return true - in_control
 
 
 def selectivity_with_both_probes_in_one_fit(vectors, words, labels, new_vectors, new_words, new_labels, random_labels):
@@ -58,5 +58,5 @@ def selectivity_with_both_probes_in_one_fit(vectors, words, labels, new_vectors,
     targets = torch.cat([eye[labels], eye[random_labels[words]]], 1)
     logits = new_vectors @ (torch.linalg.pinv(vectors) @ targets)
     right = (logits[:, :classes].argmax(1) == new_labels).sum()
-    right_by_lot = (logits[:, classes:].argmax(1) == random_labels.gather(0, new_words)).sum()
-    return (right - right_by_lot) / len(new_labels)
+    right_in_control = (logits[:, classes:].argmax(1) == random_labels.gather(0, new_words)).sum()
+    return (right - right_in_control) / len(new_labels)

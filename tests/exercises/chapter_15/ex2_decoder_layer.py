@@ -37,10 +37,10 @@ def decoder_layer_on_a_copy(
     vectors, memory, self_attention, cross_attention, feed_forward, self_norm, cross_norm, feed_forward_norm
 ):
     """Sums of all that was added, on a copy, and a mask with an axis for the batch."""
-    road = vectors.clone()
-    mask = torch.tensor([[[key <= query for key in range(road.shape[1])] for query in range(road.shape[1])]])
-    road += self_attention(self_norm(road), mask)
-    found, weights = cross_attention(cross_norm(road), memory)
-    road += found
-    road += feed_forward(feed_forward_norm(road))
-    return road, weights
+    stream = vectors.clone()
+    mask = torch.tensor([[[key <= query for key in range(stream.shape[1])] for query in range(stream.shape[1])]])
+    stream += self_attention(self_norm(stream), mask)
+    found, weights = cross_attention(cross_norm(stream), memory)
+    stream += found
+    stream += feed_forward(feed_forward_norm(stream))
+    return stream, weights

@@ -4,10 +4,10 @@ import torch
 from torch.nn import functional
 
 
-def caption_report_caption_by_caption(written, due, end):
+def caption_report_caption_by_caption(written, targets, end):
     """Caption by caption."""
-    exact, right, there = [], [0.0] * due.shape[1], [0.0] * due.shape[1]
-    for said, asked in zip(written.tolist(), due.tolist(), strict=True):
+    exact, right, there = [], [0.0] * targets.shape[1], [0.0] * targets.shape[1]
+    for said, asked in zip(written.tolist(), targets.tolist(), strict=True):
         length = asked.index(end) + 1
         exact.append(float(said[:length] == asked[:length]))
         for position in range(length):
@@ -16,23 +16,23 @@ def caption_report_caption_by_caption(written, due, end):
     return torch.tensor(exact).mean(), torch.tensor(right) / torch.tensor(there)
 
 
-def caption_report_with_nan_for_what_does_not_count(written, due, end):
+def caption_report_with_nan_for_what_does_not_count(written, targets, end):
     """What does not count set to nan."""
-    last = (due == end).int().argmax(1)
-    counts = torch.arange(due.shape[1]) <= last[:, None]
-    right = (written == due).float()
+    last = (targets == end).int().argmax(1)
+    counts = torch.arange(targets.shape[1]) <= last[:, None]
+    right = (written == targets).float()
     exact = ((right * counts).sum(1) == counts.sum(1)).float().mean()
     return exact, right.masked_fill(~counts, torch.nan).nanmean(0)
 
 
-def caption_report_by_counting_mistakes(written, due, end):
+def caption_report_by_counting_mistakes(written, targets, end):
     """Mistakes counted."""
-    before = torch.nn.functional.pad((due == end).cumsum(1)[:, :-1], (1, 0))
-    wrong = (written != due) & (before == 0)
+    before = torch.nn.functional.pad((targets == end).cumsum(1)[:, :-1], (1, 0))
+    wrong = (written != targets) & (before == 0)
     return 1 - wrong.any(1).float().mean(), 1 - wrong.sum(0) / (before == 0).sum(0)
 
 
-def pointing_share_word_by_word(weights, regions):
+def pointing_accuracy_word_by_word(weights, regions):
     """Word by word."""
     found = []
     for looks, things in zip(weights.flatten(0, 1), regions.flatten(0, 1), strict=True):
@@ -41,14 +41,14 @@ def pointing_share_word_by_word(weights, regions):
     return torch.tensor(found).mean()
 
 
-def pointing_share_by_comparing_two_maxima(weights, regions):
+def pointing_accuracy_by_comparing_two_maxima(weights, regions):
     """The greatest weight inside and the greatest of all."""
     inside = weights.masked_fill(~regions, -1.0).amax(-1)
     has = regions.any(-1)
     return ((inside == weights.amax(-1)) & has).sum() / has.sum()
 
 
-def pointing_share_by_one_hot(weights, regions):
+def pointing_accuracy_by_one_hot(weights, regions):
     """One-hot."""
     best = functional.one_hot(weights.argmax(2), weights.shape[2])
     has = regions.sum(2) > 0
