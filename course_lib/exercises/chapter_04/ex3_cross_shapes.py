@@ -125,7 +125,7 @@ this averages `memory` as it is: value_weight was not used
 """
 
 EXERCISE = Exercise(
-    title="Cross shapes",
+    title="Cross-attention",
     difficulty=2,
     minutes=20,
     tasks=(

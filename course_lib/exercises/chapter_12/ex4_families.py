@@ -279,7 +279,7 @@ no other: let the model read the text turned round
 """
 
 EXERCISE = Exercise(
-    title="Turn the mask round",
+    title="Bidirectional and causal masks",
     difficulty=2,
     minutes=30,
     tasks=(

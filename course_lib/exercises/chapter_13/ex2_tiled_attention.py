@@ -304,7 +304,7 @@ the caller's own queries were changed in place; make new tensors
 """
 
 EXERCISE = Exercise(
-    title="Attention in tiles",
+    title="FlashAttention: attention in tiles",
     difficulty=4,
     minutes=50,
     tasks=(

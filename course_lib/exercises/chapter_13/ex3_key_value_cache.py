@@ -219,7 +219,7 @@ this writes into the caches that were given, and two continuations of one text w
 """
 
 EXERCISE = Exercise(
-    title="The cache",
+    title="The key–value cache",
     difficulty=3,
     minutes=40,
     tasks=(

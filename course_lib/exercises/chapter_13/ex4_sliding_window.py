@@ -178,7 +178,7 @@ this counts by how many paths a position is reached; asked is whether it is reac
 """
 
 EXERCISE = Exercise(
-    title="A sliding window",
+    title="Sliding-window attention",
     difficulty=2,
     minutes=25,
     tasks=(

@@ -186,7 +186,7 @@ overwritten => each part has its own contribution, under the scale of the whole 
 """
 
 EXERCISE = Exercise(
-    title="The residual stream sums to the logits",
+    title="Direct logit attribution",
     difficulty=3,
     minutes=35,
     tasks=(

@@ -252,7 +252,7 @@ the probe of the random labels is judged by the examples that it was fitted to; 
 """
 
 EXERCISE = Exercise(
-    title="A probe with random labels",
+    title="A linear probe and its control task",
     difficulty=3,
     minutes=35,
     tasks=(
