@@ -17,7 +17,7 @@ def normal(generator: torch.Generator, *shape: int) -> torch.Tensor:
     return torch.randn(*shape, generator=generator)
 
 
-def shares(generator: torch.Generator, *shape: int) -> torch.Tensor:
+def probabilities(generator: torch.Generator, *shape: int) -> torch.Tensor:
     """Draw positive numbers that sum to one along the last axis, far enough from equal."""
     return (2 * normal(generator, *shape)).softmax(-1)
 

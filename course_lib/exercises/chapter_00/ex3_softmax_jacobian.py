@@ -2,7 +2,7 @@
 
 import torch
 
-from course_lib.exercises.drawing import shares, sizes
+from course_lib.exercises.drawing import probabilities, sizes
 from course_lib.grading.checks import both, equals, inputs_unchanged, sums_to
 from course_lib.grading.exercise import Case, Exercise, Property, Task
 
@@ -15,7 +15,7 @@ def softmax_jacobian(weights):
 def draw_weights(generator: torch.Generator) -> Case:
     """Draw weights with one to three axes."""
     axes = int(torch.randint(1, 4, (), generator=generator))
-    return {"weights": shares(generator, *sizes(generator, *[4] * axes, least=2))}
+    return {"weights": probabilities(generator, *sizes(generator, *[4] * axes, least=2))}
 
 
 MISTAKES = """

@@ -70,8 +70,8 @@ by the states => the last input acts directly
 +     hidden = torch.tanh(weight_ih @ each + weight_hh @ hidden)
 +     states.append(hidden)
 + gradient = torch.stack(torch.autograd.grad(hidden.sum(), states))
-this is the gradient by the states; from a state to the input that it read there is one more step back, through the tanh
-and weight_ih
+this is the gradient with respect to the states; from a state to the input that it read there is one more step back,
+through the tanh and weight_ih
 
 by the sums inside the tanh => the last input acts directly
 + sums = []
@@ -79,7 +79,7 @@ by the sums inside the tanh => the last input acts directly
 +     sums.append(weight_ih @ each + weight_hh @ hidden)
 +     hidden = torch.tanh(sums[-1])
 + gradient = torch.stack(torch.autograd.grad(hidden.sum(), sums))
-this is the gradient by what stands inside the tanh: weight_ih, transposed, is still missing
+this is the gradient with respect to what stands inside the tanh: weight_ih, transposed, is still missing
 
 all states => half the identity for weight_hh: the norm halves at every step
 + total = 0
@@ -95,7 +95,7 @@ each state by its own input => half the identity for weight_hh: the norm halves 
 +     hidden = torch.tanh(weight_ih @ each + weight_hh @ hidden.detach())
 +     total = total + hidden.sum()
 + (gradient,) = torch.autograd.grad(total, leaf)
-this is the gradient of h_t by x_t at every step; take that of the last state by every input
+this is the gradient of h_t with respect to x_t at every step; take that of the last state with respect to every input
 
 the whole Jacobian => the last input acts directly
 - (gradient,) = torch.autograd.grad(hidden.sum(), leaf)
@@ -117,11 +117,11 @@ weight_hh left out => half the identity for weight_hh: the norm halves at every 
 = by_hand(turn=lambda weight: torch.eye(len(weight)))
 this multiplies the slopes of the steps and leaves weight_hh out of the product
 
-not transposed => the norm of the gradient by every input
+not transposed => the norm of the gradient with respect to every input
 = by_hand(turn=lambda weight: weight)
 going back, the gradient is multiplied by weight_hh transposed; this has weight_hh as it stands in the forward step
 
-another network => the norm of the gradient by every input
+another network => the norm of the gradient with respect to every input
 + hidden = torch.tanh(weight_ih @ each + weight_hh.T @ hidden)
 this runs the network with weight_hh transposed: the step is `weight_hh @ hidden`, or `hidden @ weight_hh.T`
 
@@ -135,11 +135,11 @@ weight of the input transposed => the last input acts directly
 from the right weight_ih is transposed, `x @ weight_ih.T`, or it stands on the left, `weight_ih @ x`: `x @ weight_ih`
 stops where the widths differ
 
-no slope => the norm of the gradient by every input
+no slope => the norm of the gradient with respect to every input
 = by_hand(slope=lambda hidden, before, sums: torch.ones_like(hidden))
 this leaves out the slope of the tanh, 1 - h^2 at every step, as if the network were linear
 
-slope at the sum => the norm of the gradient by every input
+slope at the sum => the norm of the gradient with respect to every input
 = by_hand(slope=lambda hidden, before, sums: 1 - sums**2)
 this takes 1 - a^2 of the sum inside the tanh for the slope; it is 1 - tanh(a)^2, one minus the square of the state
 
@@ -161,15 +161,15 @@ squared => half the identity for weight_hh: the norm halves at every step
 + return gradient.square().sum(dim=1)
 this is the square of the norm: the root is missing
 
-norm over the steps => the norm of the gradient by every input
+norm over the steps => the norm of the gradient with respect to every input
 + return gradient.norm(dim=0)
 this is the norm over the steps (dim=0), one number for each entry of an input; take it over the entries, dim=1
 
-norm of everything => the norm of the gradient by every input
+norm of everything => the norm of the gradient with respect to every input
 + return gradient.norm()
 this is one norm over all steps and entries; each step has its own: `norm(dim=1)`
 
-no norm => the norm of the gradient by every input
+no norm => the norm of the gradient with respect to every input
 + return gradient
 these are the gradients, (n, d_input), before their norm is taken
 """
@@ -196,7 +196,7 @@ EXERCISE = Exercise(
             properties=(
                 Property("the last input acts directly", 1, last_is_direct),
                 Property("half the identity for weight_hh: the norm halves at every step", 2, halves),
-                Property("the norm of the gradient by every input", 3, both(equals(), inputs_unchanged)),
+                Property("the norm of the gradient with respect to every input", 3, both(equals(), inputs_unchanged)),
             ),
             mistakes=MISTAKES,
         ),

@@ -2,7 +2,7 @@
 
 import torch
 
-from course_lib.exercises.drawing import normal, shares, sizes
+from course_lib.exercises.drawing import normal, probabilities, sizes
 from course_lib.grading.checks import equals, in_convex_hull, inputs_unchanged, on
 from course_lib.grading.exercise import Case, Exercise, Property, Task
 
@@ -15,7 +15,7 @@ def attend(weights, values):
 def draw_weights_and_values(generator: torch.Generator) -> Case:
     """Draw weights that sum to one, and values."""
     batch, location, d_value = sizes(generator, 4, 5, 4, least=2)
-    return {"weights": shares(generator, batch, location), "values": normal(generator, batch, location, d_value)}
+    return {"weights": probabilities(generator, batch, location), "values": normal(generator, batch, location, d_value)}
 
 
 def one_hot(case: Case) -> Case:

@@ -2,7 +2,7 @@
 
 import torch
 
-from course_lib.exercises.drawing import shares, sizes
+from course_lib.exercises.drawing import probabilities, sizes
 from course_lib.grading.checks import both, equals, inputs_unchanged, on
 from course_lib.grading.exercise import Case, Exercise, Property, Task
 
@@ -14,7 +14,7 @@ def coverage_penalty(weights):
 
 def draw_weights_over_time(generator: torch.Generator) -> Case:
     """Draw weights that sum to one, for each time."""
-    return {"weights": shares(generator, *sizes(generator, 4, 5, 5, least=2))}
+    return {"weights": probabilities(generator, *sizes(generator, 4, 5, 5, least=2))}
 
 
 def evenly_covered(case: Case) -> Case:

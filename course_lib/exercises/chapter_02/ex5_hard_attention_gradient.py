@@ -95,7 +95,7 @@ EXERCISE = Exercise(
         Task(
             function="hard_attention_gradient",
             parameters=("scores", "index", "reward", "baseline"),
-            returns="the estimate of the gradient by the scores, shape (batch, location)",
+            returns="the estimate of the gradient with respect to the scores, shape (batch, location)",
             cases=draw_sample,
             examples=(
                 {
@@ -116,10 +116,10 @@ EXERCISE = Exercise(
         ),
     ),
     hints=(
-        "log p of the sampled location is its score minus the logarithm of a sum. What is the derivative by that score "
-        "itself, and what by any other? The example shows both.",
-        "The gradient of log softmax(scores)[index] by the scores is one_hot(index) - softmax(scores). Multiply it by "
-        "the difference between reward and baseline.",
+        "log p of the sampled location is its score minus the logarithm of a sum. What is the derivative with respect "
+        "to that score itself, and to any other? The example shows both.",
+        "The gradient of log softmax(scores)[index] with respect to the scores is one_hot(index) - softmax(scores). "
+        "Multiply it by the difference between reward and baseline.",
         "`advantage = (reward - baseline)[:, None]`, shape (batch, 1); it multiplies "
         "`one_hot(index, scores.shape[1]) - scores.softmax(dim=1)`.",
     ),

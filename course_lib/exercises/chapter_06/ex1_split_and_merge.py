@@ -25,25 +25,25 @@ def draw_heads(generator: torch.Generator) -> Case:
     return {"vectors": counting(generator, *four_sizes(generator))}
 
 
-def other_last_time(case: Case) -> Case:
-    """Put other numbers at the last time, which is the last but one axis of both exercises."""
+def other_last_position(case: Case) -> Case:
+    """Put other numbers at the last position: the positions are the last but one axis of both exercises."""
     vectors = case["vectors"].clone()
     vectors[..., -1, :] = -1 - vectors[..., -1, :]
     return case | {"vectors": vectors}
 
 
-TIME = "what stands at one time has no influence on another"
-LAST = "other numbers at the last time"
+POSITION = "the vector at one position has no influence on another"
+LAST = "other numbers at the last position"
 VALUES = both(both(equals(), inputs_unchanged), gradients_equal())
 
 SPLIT_MISTAKES = """
-view => what stands at one time has no influence on another
+view => the vector at one position has no influence on another
 - return rearrange(vectors, "batch time (heads d_head) -> batch heads time d_head", heads=heads)
 + batch, time, width = vectors.shape
 + return vectors.reshape(batch, heads, time, width // heads)
 `view(batch, heads, time, d_head)` has the right shape and the wrong numbers: it moves none, it cuts the row of all
-numbers elsewhere, so that the first head gets whole vectors of the first times and the last head those of the last; cut
-the last axis in two, `view(batch, time, heads, d_head)`, then exchange heads and time
+numbers elsewhere, so that the first head gets whole vectors of the first positions and the last head those of the last;
+cut the last axis in two, `view(batch, time, heads, d_head)`, then exchange heads and time
 
 heads as the fast axis => head i has the i-th d_head numbers of every vector
 + return rearrange(vectors, "batch time (d_head heads) -> batch heads time d_head", heads=heads)
@@ -68,11 +68,11 @@ time and width exchanged => head i has the i-th d_head numbers of every vector
 + return rearrange(vectors, "batch time (heads d_head) -> batch heads d_head time", heads=heads)
 this is (batch, heads, d_head, time): the last two axes are the wrong way round
 
-time and width exchanged, then view => what stands at one time has no influence on another
+time and width exchanged, then view => the vector at one position has no influence on another
 + batch, time, width = vectors.shape
 + return vectors.mT.reshape(batch, heads, time, width // heads)
 this exchanges time and width first and then cuts by `view` or `reshape`: every head has its own numbers, but those of
-different times are mixed
+different positions are mixed
 
 the sequence cut => head i has the i-th d_head numbers of every vector
 + return vectors.unflatten(1, (heads, -1))
@@ -91,13 +91,13 @@ the numbers are right, but no gradient flows back through them: somewhere the gr
 """
 
 MERGE_MISTAKES = """
-reshape alone => what stands at one time has no influence on another
+reshape alone => the vector at one position has no influence on another
 - return rearrange(vectors, "batch heads time d_head -> batch time (heads d_head)")
 + batch, heads, time, d_head = vectors.shape
 + return vectors.reshape(batch, time, heads * d_head)
 `reshape(batch, time, heads * d_head)` has the right shape and the wrong numbers: the heads are still in front of the
-time, so that one vector is filled with one head's numbers at several times; exchange heads and time first,
-`transpose(1, 2)`
+time, so that one vector is filled with one head's numbers at several positions; exchange heads and time
+first, `transpose(1, 2)`
 
 view behind transpose => the heads stand side by side, the first head first
 + return vectors.transpose(1, 2).view(vectors.shape[0], vectors.shape[2], -1)
@@ -160,7 +160,7 @@ EXERCISE = Exercise(
             examples=({"vectors": torch.tensor([[[1.0, 2.0, 3.0, 4.0], [5.0, 6.0, 7.0, 8.0]]]), "heads": 2},),
             reference=split,
             properties=(
-                Property(TIME, 1, not_moved_by(other_last_time, LAST, lambda heads: heads[:, :, :-1])),
+                Property(POSITION, 1, not_moved_by(other_last_position, LAST, lambda heads: heads[:, :, :-1])),
                 Property("head i has the i-th d_head numbers of every vector", 2, VALUES),
             ),
             mistakes=SPLIT_MISTAKES,
@@ -176,7 +176,7 @@ EXERCISE = Exercise(
             ),
             reference=merge,
             properties=(
-                Property(TIME, 1, not_moved_by(other_last_time, LAST, lambda merged: merged[:, :-1])),
+                Property(POSITION, 1, not_moved_by(other_last_position, LAST, lambda merged: merged[:, :-1])),
                 Property("the heads stand side by side, the first head first", 2, VALUES),
             ),
             mistakes=MERGE_MISTAKES,

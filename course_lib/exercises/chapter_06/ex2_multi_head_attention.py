@@ -59,7 +59,7 @@ def hidden_weigh_nothing(case: Case):
 
 
 def far_apart(case: Case) -> Case:
-    """Hide the last time from all, and put its score far above, and all others far below, whatever the heads are."""
+    """Hide the last position from all, its score far above, all others far below, whatever the heads are."""
     state, inputs, mask = dict(case["state"]), torch.zeros_like(case["inputs"]), torch.ones_like(case["mask"])
     mask[..., -1] = False
     inputs[:, -1, 0] = 1.0
@@ -74,7 +74,7 @@ def hides_across_gaps(case: Case):
     """A hidden key has no weight, however far its scores are from those of the others."""
     far = far_apart(case)
     reply = yield far
-    told = "the last time hidden from all, its scores made 1e10 and more, all others -1e10 and less"
+    told = "the last position hidden from all, its scores made 1e10 and more, all others -1e10 and less"
     return seen_or_lost(case, reply.value, ~far["mask"].unsqueeze(-3), after=told)
 
 
@@ -114,7 +114,7 @@ this divides by the root of the number of heads; a dot product has d_head terms
 
 scaled by the time => the weights of each head are those of its own queries and keys
 + scores = query @ key.transpose(-2, -1) / query.shape[-2] ** 0.5
-this divides by the root of the number of times; d_head is the last size of the queries
+this divides by the root of the number of positions; d_head is the last size of the queries
 
 mask without an axis for the heads (-inf) => what the mask hides has weight exactly 0, in every head
 - weights = scores.masked_fill(~allowed, float("-inf")).softmax(dim=-1)
@@ -205,14 +205,15 @@ cut and joined by view => the weights of each head are those of its own queries 
 + split_heads = lambda each, heads: each.reshape(len(each), heads, -1, each.shape[-1] // heads)
 + merge_heads = lambda each: each.reshape(inputs.shape)
 + query = split_heads(self.to_query(inputs), self.heads)
-`view(batch, heads, time, d_head)` moves no number: the first head gets whole vectors of the first times, and joining by
-`view` puts it all back as if nothing had happened; cut the last axis in two, then exchange heads and time, as in 06.1
+`view(batch, heads, time, d_head)` moves no number: the first head gets whole vectors of the first positions, and
+joining by `view` puts it all back as if nothing had happened; cut the last axis in two, then exchange heads and time,
+as in 06.1
 
 cut by view => the weights of each head are those of its own queries and keys
 + split_heads = lambda each, heads: each.reshape(len(each), heads, -1, each.shape[-1] // heads)
 + query = split_heads(self.to_query(inputs), self.heads)
-`view(batch, heads, time, d_head)` moves no number: the first head gets whole vectors of the first times; cut the last
-axis in two, then exchange heads and time, as in 06.1
+`view(batch, heads, time, d_head)` moves no number: the first head gets whole vectors of the first positions; cut
+the last axis in two, then exchange heads and time, as in 06.1
 
 joined without moving the axis back => the output projects the merged heads
 - merged = merge_heads(weights @ value)

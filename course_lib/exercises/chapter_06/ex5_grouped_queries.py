@@ -113,8 +113,8 @@ head i was given group `i // groups`; a group has heads // groups heads, so it i
 along the wrong axis => the output, for any number of groups
 + key = key.repeat_interleave(each, dim=2).reshape(query.shape)
 + value = value.repeat_interleave(each, dim=2).reshape(query.shape)
-this repeats along time or width and then cuts by `view` or `reshape`: the shape is right, and different times are
-mixed; what is to be repeated are the groups, axis 1
+this repeats along time or width and then cuts by `view` or `reshape`: the shape is right, and different positions
+are mixed; what is to be repeated are the groups, axis 1
 
 backwards => a head reads its own group and no other
 + key = key.flip(1).repeat_interleave(each, dim=1)
@@ -141,7 +141,7 @@ this divides by the root of heads * d_head; the dot product of one head has d_he
 
 scaled by the time => as many groups as heads: plain multi-head attention
 + scores = query @ key.transpose(-2, -1) / query.shape[2] ** 0.5
-this divides by the root of the number of times; d_head is the last size
+this divides by the root of the number of positions; d_head is the last size
 
 softmax over the queries => as many groups as heads: plain multi-head attention
 - return scores.softmax(dim=-1) @ value

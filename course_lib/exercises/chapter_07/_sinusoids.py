@@ -13,7 +13,7 @@ def in_turn(first, second):
     return torch.stack([first, second], -1).flatten(-2)
 
 
-def codes(positions, d_model):
+def encodings(positions, d_model):
     """Sines in even columns and cosines in odd ones, in float64."""
-    turned = angles(positions, d_model)
-    return in_turn(turned.sin(), turned.cos())
+    angle = angles(positions, d_model)
+    return in_turn(angle.sin(), angle.cos())

@@ -1,8 +1,8 @@
-"""07.1: the sinusoidal code of a position."""
+"""07.1: the sinusoidal encoding of a position."""
 
 import torch
 
-from course_lib.exercises.chapter_07._sinusoids import codes
+from course_lib.exercises.chapter_07._sinusoids import encodings
 from course_lib.exercises.drawing import sizes
 from course_lib.grading.checks import difference, equals
 from course_lib.grading.exercise import Case, Exercise, Property, Task
@@ -10,7 +10,7 @@ from course_lib.grading.exercise import Case, Exercise, Property, Task
 
 def sinusoidal_positions(time, d_model):
     """The encoding of the first positions."""
-    return codes(torch.arange(time), d_model).float()
+    return encodings(torch.arange(time), d_model).float()
 
 
 def draw_table(generator: torch.Generator) -> Case:

@@ -1,8 +1,8 @@
-"""07.2: the matrix that moves the code of every position by one offset."""
+"""07.2: the matrix that moves the encoding of every position by one offset."""
 
 import torch
 
-from course_lib.exercises.chapter_07._sinusoids import angles, codes
+from course_lib.exercises.chapter_07._sinusoids import angles, encodings
 from course_lib.exercises.drawing import sizes
 from course_lib.grading.checks import both, difference, equals
 from course_lib.grading.exercise import Case, Exercise, Property, Task
@@ -29,7 +29,7 @@ def moves_every_position(case: Case):
     """M p(t) is p(t + offset), wherever t is."""
     reply = yield case
     offset, d_model = case["offset"], case["d_model"]
-    moved, expected = codes(STARTS, d_model) @ reply.value.double().T, codes(STARTS + offset, d_model)
+    moved, expected = encodings(STARTS, d_model) @ reply.value.double().T, encodings(STARTS + offset, d_model)
     for start, *pair in zip(STARTS.tolist(), moved, expected, strict=True):
         if problem := difference(case, *pair, where=f"M p({start}), which is to be p({start + offset})"):
             return problem
@@ -130,8 +130,8 @@ this multiplies the offset by 10000^(2i / d_model); it is divided, as the positi
 
 forward only => M(-a) undoes M(a) and is its transpose
 + angle = torch.tensor(max(offset, 0) / 10000 ** (2 * pair / d_model))
-for a negative offset this moves nothing: `range(offset)` is then empty; take the angle from the offset, sign
-included
+for a negative offset this moves nothing (as a loop over `range(offset)` does, which is then empty); take the angle from
+the offset, sign included
 
 offset without sign => M(-a) undoes M(a) and is its transpose
 + angle = torch.tensor(abs(offset) / 10000 ** (2 * pair / d_model))

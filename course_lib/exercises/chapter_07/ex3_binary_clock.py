@@ -213,9 +213,9 @@ EXERCISE = Exercise(
     ),
     hints=(
         "Write 0 to 7 in binary below each other and look down the columns. How many rows does each stay the same?",
-        "Digit i of t: divide by 2^i without rest, and ask whether the result is odd. The positions as a column (time, "
-        "1) and the powers as a row (bits,) give all digits at once. For the period: how many positions until the "
-        "angle position / 10000^(2i / d_model) is 2 pi?",
+        "Digit i of t: divide by 2^i and drop the remainder, and ask whether the result is odd. The positions as a "
+        "column (time, 1) and the powers as a row (bits,) give all digits at once. For the period: how many positions "
+        "until the angle position / 10000^(2i / d_model) is 2 pi?",
         "`torch.arange(time)[:, None] // 2 ** torch.arange(bits)` and its remainder by 2; and 2 pi times `10000 ** "
         "(torch.arange(0, d_model, 2) / d_model)`.",
     ),

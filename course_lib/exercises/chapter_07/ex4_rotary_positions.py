@@ -46,10 +46,10 @@ def first_stays(case: Case):
     return None
 
 
-def lengths_stay(case: Case):
+def norms_stay(case: Case):
     """Every vector keeps its norm."""
     reply = yield case
-    return difference(case, reply.value.norm(dim=-1), case["vectors"].norm(dim=-1), where="lengths of the vectors")
+    return difference(case, reply.value.norm(dim=-1), case["vectors"].norm(dim=-1), where="the norms of the vectors")
 
 
 LONG = 7
@@ -134,12 +134,11 @@ overwritten between, and in place => the score of a query and a key depends on t
 this writes the rotated first entries into the caller's own vectors, and computes the second from them; fill a new
 tensor, from the entries as they were
 
-a code added => every vector keeps its norm
+an encoding added => every vector keeps its norm
 + return vectors + torch.stack([angle.sin(), angle.cos()], dim=-1).flatten(-2)
 this adds the sinusoids to the vectors; here nothing is added: each pair is rotated
 
-
-multiplied by a code => every vector keeps its norm
+multiplied by an encoding => every vector keeps its norm
 + return vectors * torch.stack([angle.sin(), angle.cos()], dim=-1).flatten(-2)
 this multiplies by the sinusoids entry by entry; a rotation mixes the two entries of a pair
 
@@ -225,7 +224,7 @@ EXERCISE = Exercise(
             reference=rotate_by_position,
             properties=(
                 Property("position 0 stays as it is, position 1 does not", 1, first_stays),
-                Property("every vector keeps its norm", 1, lengths_stay),
+                Property("every vector keeps its norm", 1, norms_stay),
                 Property("each pair is rotated by the angle of its position", 3, equals()),
                 Property(
                     "the score of a query and a key depends on their offset alone", 2, scores_know_the_offset_alone

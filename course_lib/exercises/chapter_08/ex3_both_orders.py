@@ -24,7 +24,7 @@ ATTENTIONS = (
 )
 FEED_FORWARDS = (
     CUT_OFF,
-    Given("the running sum of the features, 0 where it is below", "lambda inputs: inputs.cumsum(-1).relu()"),
+    Given("the running sum of the features, 0 where it is below zero", "lambda inputs: inputs.cumsum(-1).relu()"),
 )
 NORMS = (
     LAYER_NORM,

@@ -8,7 +8,9 @@ from course_lib.grading.exercise import Case, Check, Exercise, Given, Property, 
 
 HALF = Given("a half of each number", "lambda inputs: inputs / 2")
 BENT = Given("minus the tanh of half the running sum", "lambda inputs: -(inputs.cumsum(-1) / 2).tanh()")
-MIXED = Given("the sine of what differs from the mean over time", "lambda inputs: (inputs - inputs.mean(0)).sin() / 2")
+MIXED = Given(
+    "half the sine of the difference from the mean over time", "lambda inputs: (inputs - inputs.mean(0)).sin() / 2"
+)
 SILENT = Given("0 times its inputs", "lambda inputs: 0 * inputs")
 
 
@@ -59,10 +61,10 @@ one residual around the stack => the gradients with the residual
 + hidden.append(hidden[0] + added if residual and len(hidden) == depth else added)
 one sum spans the whole stack; with the residual there is one around *every* layer
 
-a road cut out of the graph => the gradients with the residual
+the residual cut out of the graph => the gradients with the residual
 + hidden.append(hidden[-1].detach() + added if residual else added)
-what is added was cut out of the graph (`.detach()`, `.data`): the numbers are added to the residual stream and no
-gradient comes back
+the layer's input was cut out of the graph (`.detach()`, `.data`) before the layer's output was added to it: the numbers
+are right, and no gradient comes back along the residual connection
 
 each layer alone => the gradients without the residual
 - gradients = torch.autograd.grad(hidden[-1].sum(), hidden[:-1])

@@ -9,7 +9,8 @@ from course_lib.grading.exercise import Case, Check, Exercise, Given, Property, 
 CUBES = Given("the sum of the cubes", "lambda inputs: (inputs ** 3).sum()")
 WAVES = Given("the sum of the sines of the running sum", "lambda inputs: inputs.flatten().cumsum(0).sin().sum()")
 PRODUCTS = Given(
-    "the sum of exp of a half, times the next", "lambda inputs: ((inputs / 2).exp() * inputs.roll(1)).sum()"
+    "the sum of exp of half of each entry, times the entry before it",
+    "lambda inputs: ((inputs / 2).exp() * inputs.roll(1)).sum()",
 )
 
 
@@ -193,7 +194,7 @@ GRADIENT = Task(
 )
 
 NORM = Given(
-    "layer norm, weighed and summed",
+    "layer norm, weighted and summed",
     "lambda inputs: (torch.linspace(1, 2, inputs.numel(), dtype=inputs.dtype).reshape(inputs.shape).square()"
     " * (inputs - inputs.mean()) / (inputs.var(correction=0) + 0.1).sqrt()).sum()",
 )
@@ -269,13 +270,13 @@ everything passes => accepts right gradients, rejects one without its factor
 this lets every gradient pass: perhaps it is compared with itself, or the tolerance is of the size of the gradient; in
 float64 a millionth is room enough
 
-everything is rounding => finds small errors, down to a millionth
+everything is rounding => finds small errors, down to a hundred-thousandth
 - return bool(reduce(gap.abs(), "... -> ()", "max") <= 1e-6)
 + return bool(reduce(gap.abs(), "... -> ()", "max") <= 1e-2)
 this allows so much that a gradient passes which is wrong by two parts in ten thousand; in float64 a millionth is room
 enough
 
-a tolerance too wide => finds small errors, down to a millionth
+a tolerance too wide => finds small errors, down to a hundred-thousandth
 - gap = gradient(wide) - numerical_gradient(function, wide, 1e-5)
 - return bool(reduce(gap.abs(), "... -> ()", "max") <= 1e-6)
 + return torch.allclose(gradient(wide), numerical_gradient(function, wide, 1e-5), atol=1e-6)
@@ -287,7 +288,7 @@ too large only => accepts right gradients, rejects one without its factor
 + return bool(reduce(gap, "... -> ()", "max") <= 1e-6)
 the absolute value is missing: a gradient that is too small passes
 
-too small only => finds small errors, down to a millionth
+too small only => finds small errors, down to a hundred-thousandth
 + return bool(reduce(-gap, "... -> ()", "max") <= 1e-6)
 the absolute value is missing: a gradient that is too large passes
 
@@ -299,7 +300,7 @@ whose divisor was held fixed passes; move one entry at a time, and look at the l
 signs not looked at => every entry counts, and its sign
 - gap = gradient(wide) - numerical_gradient(function, wide, 1e-5)
 + gap = gradient(wide).norm() - numerical_gradient(function, wide, 1e-5).norm()
-this compares how long the two gradients are, or their absolute values, not where they point: a wrong sign passes;
+this compares the norms of the two gradients, or their absolute values, not where they point: a wrong sign passes;
 subtract first, then take absolute values
 
 one entry is enough => every entry counts, and its sign
@@ -334,7 +335,9 @@ CHECK = Task(
             tells_apart((CUBES, CUBES_PLAIN), (WAVES, WAVES_RIGHT)),
         ),
         Property(
-            "finds small errors, down to a millionth", 1, tells_apart((CUBES, CUBES_GREATER), (CUBES, CUBES_NEARLY))
+            "finds small errors, down to a hundred-thousandth",
+            1,
+            tells_apart((CUBES, CUBES_GREATER), (CUBES, CUBES_NEARLY)),
         ),
         Property(
             "every entry counts, and its sign",

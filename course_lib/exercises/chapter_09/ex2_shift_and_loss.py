@@ -16,7 +16,7 @@ CROSS_ENTROPY = {
 
 
 def shift_right(targets, start, padding):
-    """The start and every word but the last, and where the word to be said is no padding."""
+    """The start and every word but the last, and where the target is no padding."""
     return pad(targets, (1, -1), value=start), targets != padding
 
 
@@ -42,7 +42,7 @@ def shows_no_answer(case: Case):
         for read in range(step + 1):
             got, expected = after.value[:, read], before.value[:, read]
             if not torch.equal(got, expected):
-                said = {"after": f"other words to say from step {step} on", "where": f"what step {read} reads"}
+                said = {"after": f"other targets from step {step} on", "where": f"what step {read} reads"}
                 return Problem("value", case, got=got, expected=expected, note="as before the change", **said)
     return None
 
@@ -51,7 +51,7 @@ SHIFT_MISTAKES = """
 not shifted => no step reads its own target
 - words = torch.cat([first, targets[:, :-1]], dim=1)
 + words = targets
-this gives each step the word that it has to say: it would learn to copy, and have nothing to copy when it writes alone
+this gives each step its own target: the model would learn to copy, and have nothing to copy when it generates
 
 first word replaced => no step reads its own target
 + words = torch.cat([first, targets[:, 1:]], dim=1)
@@ -67,8 +67,8 @@ this rolls the words round: the first step reads the last word; it should read t
 
 last word kept => each step reads the word before its own
 + words = torch.cat([first, targets], dim=1)
-this puts the start in front and drops nothing, one word too many; nobody reads the last word, since after it there is
-nothing to say
+this puts the start in front and drops nothing, one word too many; nobody reads the last word, since no target follows
+it
 
 no start => each step reads the word before its own
 + words = targets[:, :-1]
@@ -90,8 +90,8 @@ these are the right words as floats, and an embedding is looked up by integers: 
 counted by what is read => a step counts where its target is no padding
 - return words, targets != padding
 + return words, words != padding
-this counts the steps at which the word that is *read* is no padding; a step is paid for the word that it has to say:
-the step after the end reads the end and has nothing left to say, and the first step counts whatever the start is
+this counts the steps at which the word that is *read* is no padding; whether a step counts depends on its target:
+the step after the end reads the end and has padding for its target, and the first step counts whatever the start is
 
 the end left out => a step counts where its target is no padding
 + after = torch.cat([targets[:, 1:], torch.full_like(first, padding)], dim=1)
@@ -100,12 +100,12 @@ this leaves out the last word of each sentence, which is the sign that it ends: 
 
 counts by both => a step counts where its target is no padding
 + return words, (targets != padding) & (words != padding)
-this counts a step only where neither the word to be said nor the word that is read is padding; where the start is the
-padding too, the first step is lost
+this counts a step only where neither the target nor the word that is read is padding; where the start is the padding
+too, the first step is lost
 
 every step counts => a step counts where its target is no padding
 + return words, torch.ones_like(targets, dtype=torch.bool)
-this counts every step; where the target is padding there is nothing to say
+this counts every step; where the target is padding there is nothing to predict
 
 padding counts => a step counts where its target is no padding
 + return words, targets == padding

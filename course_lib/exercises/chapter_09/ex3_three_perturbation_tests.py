@@ -289,7 +289,7 @@ words for padding => accepts models that hide the padding, rejects those that re
 - longer = torch.nn.functional.pad(source, (0, 2))
 + longer = torch.where(source == 0, 2, source)
 this puts words where padding stood, and then it is padding no more: a right model reads them; add columns of padding
-instead, whose logits are to be those without them
+instead: the logits must stay what they are without them
 
 words added => accepts models that hide the padding, rejects those that read it, wherever it enters
 + longer = torch.nn.functional.pad(source, (0, 1), value=1)

@@ -151,7 +151,7 @@ this stops as soon as a candidate has ended; one that goes on may still be more 
 the end for nothing => candidates that have ended stay as they are, and still compete
 - candidates += [(words + [word], total + step) for word, step in enumerate(steps)]
 + candidates += [(words + [word], total + step * (word != end)) for word, step in enumerate(steps)]
-the log probability of the end itself is missing: to end is a word like any other, and has its price
+the log probability of the end itself is missing: the end is a word like any other, and its log probability is added too
 
 per word => candidates that have ended stay as they are, and still compete
 - beam = sorted(candidates, key=lambda candidate: candidate[1], reverse=True)[:width]

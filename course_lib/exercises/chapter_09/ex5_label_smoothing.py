@@ -51,7 +51,7 @@ torch does: smoothing / V for each
 
 the right word without its share => the probabilities sum to one
 + return (1 - smoothing) * ones + smoothing / vocab_size * (1 - ones)
-the right word has 1 - smoothing and no part of what is shared out, so that the probabilities sum to less than one; it
+the right word has 1 - smoothing and no part of what is distributed, so that the probabilities sum to less than one; it
 gets smoothing / V like every other word
 
 added on top => the probabilities sum to one
@@ -94,43 +94,43 @@ these are integers, in which no fraction between 0 and 1 survives: `.float()` be
 """
 
 LOSS_MISTAKES = """
-shared out among the others => the loss counts every word by its probability
+shared out among the others => the loss weights every word by its target probability
 - target_probs = smooth_targets(targets, logits.shape[-1], smoothing)
 + ones = torch.nn.functional.one_hot(targets, logits.shape[-1])
 + target_probs = (1 - smoothing) * ones + smoothing / (logits.shape[-1] - 1) * (1 - ones)
 this distributes the smoothing over the V - 1 other words; here it is distributed over all V, the right one too, as
 torch does: smoothing / V for each
 
-the right word without its share => the loss counts every word by its probability
+the right word without its share => the loss weights every word by its target probability
 + ones = torch.nn.functional.one_hot(targets, logits.shape[-1])
 + target_probs = (1 - smoothing) * ones + smoothing / logits.shape[-1] * (1 - ones)
-the right word has 1 - smoothing and no part of what is shared out, so that the probabilities sum to less than one; it
+the right word has 1 - smoothing and no part of what is distributed, so that the probabilities sum to less than one; it
 gets smoothing / V like every other word
 
-added on top => the loss counts every word by its probability
+added on top => the loss weights every word by its target probability
 + target_probs = torch.nn.functional.one_hot(targets, logits.shape[-1]) + smoothing / logits.shape[-1]
 this adds smoothing / V to every word and takes nothing from the right one, so that the probabilities sum to more than
 one: multiply the ones by 1 - smoothing
 
-wrong sign => the loss counts every word by its probability
+wrong sign => the loss weights every word by its target probability
 + target_probs = smooth_targets(targets, logits.shape[-1], -smoothing)
 the sign is wrong: this takes from the other words and gives to the right one; smoothing takes from the right word and
 gives to all
 
-exchanged => the loss counts every word by its probability
+exchanged => the loss weights every word by its target probability
 + target_probs = smooth_targets(targets, logits.shape[-1], 1 - smoothing)
 `smoothing` and `1 - smoothing` were exchanged: the right word keeps 1 - smoothing
 
-not divided => the loss counts every word by its probability
+not divided => the loss weights every word by its target probability
 + ones = torch.nn.functional.one_hot(targets, logits.shape[-1])
 + target_probs = (1 - smoothing) * ones + smoothing * (1 - ones)
 every other word gets the whole of `smoothing`; it is to be divided by the number of words
 
-not smoothed => the loss counts every word by its probability
+not smoothed => the loss weights every word by its target probability
 + target_probs = smooth_targets(targets, logits.shape[-1], 0.0)
-these are zeros and a one: `smoothing` was not used
+this is the loss against zeros and a one: `smoothing` was not used
 
-the right word alone => the loss counts every word by its probability
+the right word alone => the loss weights every word by its target probability
 - return -einsum(target_probs, log_probs, "batch time word, batch time word -> batch time")
 + right = rearrange(targets, "batch time -> batch time 1")
 + return -(target_probs * log_probs).gather(2, right).squeeze(2)
@@ -144,7 +144,7 @@ the mean over the words => smoothing 0 changes nothing
 + return -(target_probs * log_probs).mean(dim=-1)
 this averages over the vocabulary where it should sum: the probabilities sum to one already
 
-less the entropy => the loss counts every word by its probability
+less the entropy => the loss weights every word by its target probability
 + return torch.nn.functional.kl_div(log_probs, target_probs, reduction="none").sum(dim=-1)
 this is the divergence, the loss less the entropy of the targets (`kl_div`): its gradient is the same, its value is not
 
@@ -162,7 +162,7 @@ softmax, then its logarithm => logits a thousand apart: the loss is finite and r
 this takes the softmax and then its logarithm, and a probability that is rounded to 0 has the logarithm minus infinity;
 `log_softmax` never forms it
 
-scores smoothed => the loss counts every word by its probability
+scores smoothed => the loss weights every word by its target probability
 - target_probs = smooth_targets(targets, logits.shape[-1], smoothing)
 - log_probs = logits.log_softmax(dim=-1)
 + target_probs = torch.nn.functional.one_hot(targets, logits.shape[-1]).float()
@@ -185,7 +185,7 @@ EXERCISE = Exercise(
         Task(
             function="smooth_targets",
             parameters=("targets", "vocab_size", "smoothing"),
-            returns="the probability of each word at each step, shape (batch, time, vocab)",
+            returns="the target probability of each word at each step, shape (batch, time, vocab)",
             cases=draw_targets,
             examples=({"targets": torch.tensor([[2, 0]]), "vocab_size": 4, "smoothing": 0.2},),
             reference=smooth_targets,
@@ -211,7 +211,7 @@ EXERCISE = Exercise(
             reference=smoothed_losses,
             properties=(
                 Property("smoothing 0 changes nothing", 1, on(unsmoothed, equals())),
-                Property("the loss counts every word by its probability", 2, both(equals(), inputs_unchanged)),
+                Property("the loss weights every word by its target probability", 2, both(equals(), inputs_unchanged)),
                 Property("logits a thousand apart: the loss is finite and right", 1, on(one_far_above, equals())),
                 Property("the gradient is that of all words", 1, gradients_equal(), only_when_right=True),
             ),

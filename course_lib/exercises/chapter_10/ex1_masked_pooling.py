@@ -340,8 +340,8 @@ one vector chosen => of each feature the greatest among what is present
 - greatest = kept.amax(dim=1)
 + chosen = vectors.norm(dim=-1).masked_fill(~present, -1.0).argmax(dim=1)
 + greatest = vectors[torch.arange(len(vectors)), chosen]
-this picks one vector as a whole, the longest; the maximum is taken of each feature by itself, and its entries may come
-from different tokens
+this picks one vector as a whole, the one of the largest norm; the maximum is taken of each feature by itself, and its
+entries may come from different tokens
 
 farthest from zero => of each feature the greatest among what is present
 - kept = vectors.masked_fill(~present[..., None], -torch.inf)

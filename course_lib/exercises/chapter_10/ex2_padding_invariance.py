@@ -53,7 +53,7 @@ READS_PADDING = classifier(
     "attention that reads padding, then the mean of the words", POOLED.format("(x @ x.mT).softmax(-1) @ x")
 )
 MASKED_TOO_LATE = classifier(
-    "attention masked behind the softmax, then the mean of the words",
+    "attention masked after the softmax, then the mean of the words",
     POOLED.format("((x @ x.mT).softmax(-1) * present.mT) @ x"),
 )
 WHERE_IN_THE_ROW = classifier(
@@ -81,9 +81,9 @@ def ignores_padding(classify, words):
 
 def draw_sentences(generator: torch.Generator) -> Case:
     """Draw a padded batch: a long sentence first, a short one among the others, padding behind every one of them."""
-    others, longest, more = sizes(generator, 2, 3, 2)
-    lengths = [longest + 3, *sizes(generator, *[longest + 3] * (others - 1)), *sizes(generator, 3)]
-    words = torch.zeros(len(lengths), longest + 3 + more, dtype=torch.long)
+    others, extra, more = sizes(generator, 2, 3, 2)
+    lengths = [extra + 3, *sizes(generator, *[extra + 3] * (others - 1)), *sizes(generator, 3)]
+    words = torch.zeros(len(lengths), extra + 3 + more, dtype=torch.long)
     for row, length in enumerate(lengths):
         words[row, :length] = torch.randint(1, 100, (length,), generator=generator)
     return {"classify": NUMBERS_OF_ALL, "words": words}

@@ -3,7 +3,7 @@
 import torch
 
 from course_lib.exercises.chapter_10._classifiers import POOLED, POSITIONS, classifier, right_for
-from course_lib.exercises.drawing import normal, shares, sizes
+from course_lib.exercises.drawing import normal, probabilities, sizes
 from course_lib.grading.checks import both, difference, equals, inputs_unchanged, on
 from course_lib.grading.exercise import Case, Exercise, Given, Property, Task
 
@@ -58,7 +58,7 @@ def draw_two_lists(generator: torch.Generator) -> Case:
     """Draw drops of both signs and weights that are related to them, and no ties."""
     time = sizes(generator, 7)[0] + 1
     drops = normal(generator, time) / 4
-    weights = (3 * drops + normal(generator, time)).softmax(0) if time % 2 else shares(generator, time)
+    weights = (3 * drops + normal(generator, time)).softmax(0) if time % 2 else probabilities(generator, time)
     return {"drops": drops, "weights": weights}
 
 
@@ -79,8 +79,8 @@ OCCLUSION_MISTAKES = """
 class chosen anew => the class is that of the whole sentence, whichever it is
 - drops.append(whole[chosen] - classify(hidden[None]).softmax(dim=1)[0, chosen])
 + drops.append(whole.max() - classify(hidden[None]).softmax(dim=1).max())
-this takes the greatest probability of every sentence, whichever class it belongs to; where hiding a word turns the
-verdict, that is another class: choose once, for the whole sentence
+this takes the greatest probability of every sentence, whichever class it belongs to; where hiding a word changes the
+chosen class, that is another class: choose once, for the whole sentence
 
 class of the hidden sentence => the class is that of the whole sentence, whichever it is
 + left = classify(hidden[None]).softmax(dim=1)[0]

@@ -65,7 +65,7 @@ def on_the_edges(case: Case) -> Case:
     return {"probabilities": probabilities.roll(int(turned), dims=1), "labels": (labels + turned) % 3, "bins": 4}
 
 
-def too_bold_and_too_timid(case: Case) -> Case:
+def over_and_underconfident(case: Case) -> Case:
     """Make predictions whose gaps cancel: of 0.6 all are right, of 0.9 a half."""
     greatest = torch.tensor([0.6, 0.6, 0.9, 0.9, 0.6, 0.6, 0.9, 0.9])
     winner = torch.tensor([0, 1, 0, 1, 1, 0, 0, 1])
@@ -250,17 +250,17 @@ this rounds to the nearest edge, so that the bins begin in the middle; round up,
 """
 
 ERROR_MISTAKES = """
-absolute value of the whole => too bold here does not make up for too timid there
+absolute value of the whole => overconfidence in one bin does not make up for underconfidence in another
 - return (fraction * (accuracy - confidence).abs()).sum()
 + return (fraction * (accuracy - confidence)).sum().abs()
 this takes the absolute value of the sum, or uses no bins at all: gaps above and below cancel; take the absolute value
 in each bin
 
-no absolute value => too bold here does not make up for too timid there
+no absolute value => overconfidence in one bin does not make up for underconfidence in another
 + return (fraction * (accuracy - confidence)).sum()
 no absolute value is taken, and gaps above and below cancel
 
-no absolute value, turned round => too bold here does not make up for too timid there
+no absolute value, turned round => overconfidence in one bin does not make up for underconfidence in another
 + return (fraction * (confidence - accuracy)).sum()
 
 bins weigh the same => the gaps of the bins, weighted by their fractions
@@ -423,7 +423,11 @@ EXERCISE = Exercise(
             reference=calibration_error,
             properties=(
                 Property("the gaps of the bins, weighted by their fractions", 2, both(equals(), inputs_unchanged)),
-                Property("too bold here does not make up for too timid there", 1, on(too_bold_and_too_timid, equals())),
+                Property(
+                    "overconfidence in one bin does not make up for underconfidence in another",
+                    1,
+                    on(over_and_underconfident, equals()),
+                ),
                 Property("a bin has its upper edge, and not its lower one", 1, on(on_the_edges, equals())),
             ),
             mistakes=ERROR_MISTAKES,
@@ -452,10 +456,11 @@ EXERCISE = Exercise(
     ),
     hints=(
         "Which of the numbers of a row is the confidence, and when was the classifier right? In which bin is a "
-        "confidence of 1, and which bin is next to it on the edge?",
+        "confidence of 1, and to which of its two neighbours does an edge between bins belong?",
         "Take maximum and argmax of each row. Multiply the confidence by the number of bins, round up, take 1 off: "
-        "that is its bin. For each bin that is not empty, average the confidences and the hits. For the error, weight "
-        "the absolute gap of each bin by its fraction. For the temperature, compute the mean loss at each candidate.",
+        "that is its bin. For each bin that is not empty, average the confidences, and the right answers as 1 and the "
+        "others as 0. For the error, weight the absolute gap of each bin by its fraction. For the temperature, compute "
+        "the mean loss at each candidate.",
         "`torch.ceil` rounds up, `.long()` makes whole numbers of it, and `fallen == number` tells what "
         "fell into one bin. The error sums the fractions times `.abs()` of the gaps. Of the divided logits take "
         "`.log_softmax(dim=1)`; `[torch.arange(len(labels)), labels]` picks the entry of the label in each row.",

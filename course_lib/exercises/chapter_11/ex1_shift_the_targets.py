@@ -33,8 +33,8 @@ PASSAGES_MISTAKES = """
 not shifted => every target is the token after its input
 - return tokens[positions], tokens[positions + 1]
 + return tokens[positions], tokens[positions]
-the targets are the inputs: a model would learn to copy what it reads, with a loss near 0, and could write nothing; the
-target at each position is the token *after* the one that is read there
+the targets are the inputs: a model would learn to copy what it reads, with a loss near 0, and would generate one
+character for ever; the target at each position is the token *after* the one that is read there
 
 shifted the wrong way => every target is the token after its input
 + return tokens[positions], tokens[positions - 1]
@@ -202,8 +202,7 @@ this is below zero: the logarithm of a probability is, and the bits are minus th
 entropy => the mean number of bits
 - nats = cross_entropy(logits.flatten(0, 1), targets.flatten())
 + nats = -(logits.softmax(2) * logits.log_softmax(2)).sum(2).mean()
-this is the entropy of the prediction, what the model *expects* to pay; it has to pay for the targets, the
-targets
+this is the entropy of the prediction, what the model *expects* to pay; it has to pay for the targets
 
 softmax over time => the mean number of bits
 + nats = -logits.log_softmax(1).gather(2, targets[..., None]).mean()

@@ -45,22 +45,22 @@ average 1/V: first the logarithm of each, then their mean
 
 entropy => the mean over all targets
 + return (logits.softmax(dim=-1) * losses).sum(dim=-1)
-this weighs each loss by the probability that the model itself gives (the entropy); the text does not ask what the model
-thinks: here every token is the target equally often
+this weights each loss by the probability that the model itself gives (the entropy); the text does not ask what the
+model thinks: here every token is the target equally often
 
-only the excess over ln V => even logits cost ln V
+only the excess over ln V => equal logits give the loss ln V
 + return losses.mean(dim=-1) - math.log(logits.shape[-1])
 this is what the loss exceeds ln V by; the loss itself is asked for
 
-in bits => even logits cost ln V
+in bits => equal logits give the loss ln V
 + return losses.mean(dim=-1) / math.log(2)
 this is in bits; ln V is in nats, as the loss of a training run is: the natural logarithm
 
-summed over the targets => even logits cost ln V
+summed over the targets => equal logits give the loss ln V
 + return losses.sum(dim=-1)
 this is the sum over the targets; each of the V is the target once in V cases: take the mean
 
-mean score not taken off => even logits cost ln V
+mean score not taken off => equal logits give the loss ln V
 + return logits.logsumexp(dim=-1)
 this is the log-sum-exp alone, and a constant added to all logits would change it; the logit of the target is taken off,
 on average the mean logit
@@ -74,11 +74,11 @@ the best target only => the mean over all targets
 this is the loss where the token with the greatest logit is the target; average over all V, for the logits know nothing
 of the text
 
-perplexity => even logits cost ln V
+perplexity => equal logits give the loss ln V
 + return losses.mean(dim=-1).exp()
-this is the exponential of the loss, the perplexity, which is V for even logits; asked is the loss
+this is the exponential of the loss, the perplexity, which is V for equal logits; asked is the loss
 
-sign turned => even logits cost ln V
+sign turned => equal logits give the loss ln V
 + return -losses.mean(dim=-1)
 this is below zero: it is the mean logarithm of the probabilities, and the loss is minus that
 
@@ -116,7 +116,7 @@ FIRST_LOSS = Task(
     ),
     reference=expected_first_loss,
     properties=(
-        Property("even logits cost ln V", 1, on(even, equals())),
+        Property("equal logits give the loss ln V", 1, on(even, equals())),
         Property("the mean over all targets", 2, both(equals(), inputs_unchanged)),
         Property(
             "a logit 1,000 below the others, or above: finite and right",
@@ -133,7 +133,7 @@ def mean_variance(logits):
     return logits.var(-1, correction=0).mean()
 
 
-def quiet_table(table, vectors, surplus):
+def scale_table(table, vectors, surplus):
     """The table, scaled so that the variance of the logits is twice the surplus."""
     return table * (2 * surplus / mean_variance(vectors @ table.T)).sqrt()
 
@@ -241,7 +241,7 @@ in place => inputs unchanged
 """
 
 SCALING = Task(
-    function="quiet_table",
+    function="scale_table",
     parameters=("table", "vectors", "surplus"),
     returns="the table, scaled by one number, shape (vocab, d_model)",
     cases=draw_table,
@@ -252,7 +252,7 @@ SCALING = Task(
             "surplus": 0.2,
         },
     ),
-    reference=quiet_table,
+    reference=scale_table,
     properties=(
         Property("the table is scaled, all of it by one number", 1, one_factor),
         Property("the variance of the logits is twice the surplus", 2, variance_allowed),

@@ -2,7 +2,7 @@
 
 import torch
 
-from course_lib.exercises.drawing import normal, shares, sizes, uniform
+from course_lib.exercises.drawing import normal, probabilities, sizes, uniform
 from course_lib.grading.checks import both, equals, inputs_unchanged, on
 from course_lib.grading.exercise import Case, Exercise, Property, Task
 from course_lib.grading.problem import Problem
@@ -388,15 +388,15 @@ def draw_tokens(probabilities, uniform):
 def draw_probabilities(generator: torch.Generator) -> Case:
     """Draw probabilities, some of them 0, as a cut leaves them, and uniform numbers."""
     batch, others = sizes(generator, 5, 7, least=2)
-    probabilities = shares(generator, batch, others + 1)
+    drawn = probabilities(generator, batch, others + 1)
     kept = torch.rand(batch, others + 1, generator=generator) < 0.7
     kept[:, 0] |= ~kept.any(-1)
-    probabilities = probabilities * kept
-    probabilities = probabilities / probabilities.sum(-1, keepdim=True)
+    drawn = drawn * kept
+    drawn = drawn / drawn.sum(-1, keepdim=True)
     while True:
         uniform = torch.rand(batch, generator=generator)
-        if ((running_sums(probabilities) - uniform[:, None]).abs() > MARGIN / 2).all():
-            return {"probabilities": probabilities, "uniform": uniform}
+        if ((running_sums(drawn) - uniform[:, None]).abs() > MARGIN / 2).all():
+            return {"probabilities": drawn, "uniform": uniform}
 
 
 def at_the_edges(case: Case) -> Case:

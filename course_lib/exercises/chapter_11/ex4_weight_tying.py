@@ -40,14 +40,14 @@ def by_no_other_numbers(case: Case):
     zero = case | {"state": {"table": torch.zeros_like(case["state"]["table"])}, "body": ONES}
     answer = (yield zero).value
     if not answer.any() or torch.allclose(answer, torch.full_like(answer, 1 / answer.shape[-1])):
-        return None  # even probabilities are those of even logits: another property says that logits are asked for
+        return None  # equal probabilities are those of equal logits: another property says that logits are asked for
     note = "the vectors are not compared with `table` (a copy made in `__init__` keeps what the table held then)"
     said = {"after": "the table filled with zeros", "where": "a logit", "note": note}
     return Problem("value", zero, got=answer[answer != 0][0].item(), expected=0, **said)
 
 
 MODEL_MISTAKES = """
-an output of its own => the output has no numbers of its own
+an output of its own => the output layer has no parameters of its own
 - return vectors @ self.table.T
 + own = torch.linspace(1, 2, self.table.numel()).sin().view_as(self.table)
 + return vectors @ own.T
@@ -82,7 +82,7 @@ this multiplies the embedded tokens by the root of `d_model`, as some models do;
 cosines => the logits, by the table of the embedding
 - return vectors @ self.table.T
 + return vectors @ (self.table / self.table.norm(dim=1, keepdim=True)).T
-this divides the rows of the table by their lengths before comparing; here they are plain dot products
+this divides the rows of the table by their norms before comparing; here they are plain dot products
 
 the last position only => the logits, by the table of the embedding
 + return vectors[:, -1] @ self.table.T
@@ -110,7 +110,7 @@ MODEL = Task(
     ),
     reference=tied,
     properties=(
-        Property("the output has no numbers of its own", 1, by_no_other_numbers),
+        Property("the output layer has no parameters of its own", 1, by_no_other_numbers),
         Property("the logits, by the table of the embedding", 1, both(equals(), inputs_unchanged)),
         Property("the gradient of the table is the sum through embedding and output", 2, gradients_equal()),
     ),
@@ -119,7 +119,7 @@ MODEL = Task(
 )
 
 
-def two_roads(tokens, embedded_gradient, vectors, logit_gradient):
+def table_gradients(tokens, embedded_gradient, vectors, logit_gradient):
     """Through the embedding, and through the output."""
     vocab_size, d_model = logit_gradient.shape[-1], vectors.shape[-1]
     by_embedding = torch.zeros(vocab_size, d_model).index_add(0, tokens.flatten(), embedded_gradient.flatten(0, 1))
@@ -141,7 +141,7 @@ def draw_gradients(generator: torch.Generator) -> Case:
     }
 
 
-ROADS_MISTAKES = """
+GRADIENTS_MISTAKES = """
 overwritten => through the embedding: every position adds to the row of its token
 - by_embedding.index_add_(0, tokens.flatten(), embedded_gradient.flatten(0, 1))
 + for token, each in zip(tokens.flatten(), embedded_gradient.flatten(0, 1), strict=True):
@@ -164,7 +164,7 @@ as wide as the largest token => through the embedding: every position adds to th
 this has as many rows as the largest token of the batch needs; the table has a row for every token of the vocabulary,
 `num_classes=logit_gradient.shape[-1]`
 
-the roads exchanged => through the embedding: every position adds to the row of its token
+the gradients exchanged => through the embedding: every position adds to the row of its token
 - return by_embedding, by_output
 + return by_output, by_embedding
 the two gradients are exchanged: first through the embedding, then through the output
@@ -204,8 +204,8 @@ the last place only => through the output: every position adds to every row
 through the output this uses the last position alone; every position of every sequence adds
 """
 
-ROADS_BY_HAND = Task(
-    function="two_roads",
+GRADIENTS_BY_HAND = Task(
+    function="table_gradients",
     parameters=("tokens", "embedded_gradient", "vectors", "logit_gradient"),
     returns="the gradient of the table through the embedding and through the output, each of shape (vocab, d_model)",
     cases=draw_gradients,
@@ -217,7 +217,7 @@ ROADS_BY_HAND = Task(
             "logit_gradient": torch.tensor([[[5.0, -5.0], [-1.0, 1.0]]]),
         },
     ),
-    reference=two_roads,
+    reference=table_gradients,
     properties=(
         Property(
             "through the embedding: every position adds to the row of its token",
@@ -226,7 +226,7 @@ ROADS_BY_HAND = Task(
         ),
         Property("through the output: every position adds to every row", 2, of_output(1, equals())),
     ),
-    mistakes=ROADS_MISTAKES,
+    mistakes=GRADIENTS_MISTAKES,
     outputs=("by_embedding", "by_output"),
 )
 
@@ -234,11 +234,11 @@ EXERCISE = Exercise(
     title="Weight tying",
     difficulty=3,
     minutes=35,
-    tasks=(MODEL, ROADS_BY_HAND),
+    tasks=(MODEL, GRADIENTS_BY_HAND),
     hints=(
         "How many tensors does the module own? If a number is used twice in a computation, what is the "
-        "derivative by it? And which rows of the table does a single token of the text touch at the input, and which "
-        "at the output?",
+        "derivative with respect to it? And which rows of the table does a single token of the text touch at the "
+        "input, and which at the output?",
         "Index the table with the tokens, let the body work, and multiply by the transposed table: the same tensor "
         "both times. By hand: each position adds its gradient to the row of its own token; and each position adds its "
         "vector to every row, multiplied by the gradient of that row's logit.",

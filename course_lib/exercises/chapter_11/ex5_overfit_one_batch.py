@@ -84,12 +84,12 @@ nothing about what follows; the targets are `tokens[:, 1:]`
 
 inputs and targets whole => the first loss: that of the given weights
 + inputs, targets = tokens, tokens
-inputs and targets are both the whole of `tokens`: each position is to say the token that it reads; the inputs are
-`tokens[:, :-1]`, the targets `tokens[:, 1:]`
+inputs and targets are both the whole of `tokens`: each position is to predict the token that it reads; the inputs
+are `tokens[:, :-1]`, the targets `tokens[:, 1:]`
 
 shifted the wrong way => the first loss: that of the given weights
 + inputs, targets = tokens[:, 1:], tokens[:, :-1]
-this reads each token and is to say the one *before* it: the inputs are `tokens[:, :-1]`, the targets `tokens[:, 1:]`
+this reads each token and predicts the one *before* it: the inputs are `tokens[:, :-1]`, the targets `tokens[:, 1:]`
 
 rolled => the first loss: that of the given weights
 + inputs, targets = tokens, tokens.roll(-1, dims=1)
@@ -154,7 +154,7 @@ this divides the gradient by the rate; it is multiplied
 
 signs of the gradient => the weights after all steps
 + weights = (weights - rate * gradient.sign()).detach().requires_grad_()
-this steps by the signs of the gradient, or by a gradient of length 1; plain gradient descent takes it as it is
+this steps by the signs of the gradient, or by a gradient of norm 1; plain gradient descent takes it as it is
 
 one step too few => the weights after all steps
 - for _ in range(steps):
@@ -218,9 +218,9 @@ EXERCISE = Exercise(
     hints=(
         "What does the model read, and what is the target at each position? What has to be fresh at every step, and "
         "what must not be?",
-        "Cut the tokens once, before the loop. In each round: logits, mean loss, gradient by the weights; note the "
-        "loss; the new weights are the old ones less the rate times the gradient, cut out of the graph and told to "
-        "keep track anew.",
+        "Cut the tokens once, before the loop. In each round: logits, mean loss, gradient with respect to the "
+        "weights; note the loss; the new weights are the old ones less the rate times the gradient, cut out of the "
+        "graph and told to keep track anew.",
         "Begin with `weights.clone().requires_grad_()`; `torch.autograd.grad(loss, weights)` gives a tuple with one "
         "gradient, and nothing that would have to be reset. `.detach().requires_grad_()` after the subtraction starts "
         "a new graph. `torch.stack` makes one tensor of the losses.",

@@ -2,7 +2,7 @@
 
 import torch
 
-from course_lib.exercises.drawing import shares, sizes
+from course_lib.exercises.drawing import probabilities, sizes
 from course_lib.grading.checks import both, equals, inputs_unchanged, not_moved_by, on
 from course_lib.grading.exercise import Case, Exercise, Property, Task
 
@@ -16,7 +16,7 @@ def draw_weights(generator: torch.Generator) -> Case:
     """Draw weights of several heads, of two positions or more."""
     batch, heads = sizes(generator, 3, 4)
     [time] = sizes(generator, 6, least=2)
-    return {"weights": shares(generator, batch, heads, time, time)}
+    return {"weights": probabilities(generator, batch, heads, time, time)}
 
 
 def looking_back(case: Case) -> Case:
@@ -38,7 +38,7 @@ def draw_repeats(generator: torch.Generator) -> Case:
     batch, heads = sizes(generator, 4, 3)
     [time] = sizes(generator, 8, least=4)
     return {
-        "weights": shares(generator, batch, heads, time, time),
+        "weights": probabilities(generator, batch, heads, time, time),
         "periods": torch.randint(2, time - 1, (batch,), generator=generator),
     }
 

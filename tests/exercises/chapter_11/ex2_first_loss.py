@@ -34,19 +34,19 @@ def expected_first_loss_by_exponentials(logits):
     return (sums.log() + greatest - logits).mean(-1)
 
 
-def quiet_table_by_einsum(table, vectors, surplus):
+def scale_table_by_einsum(table, vectors, surplus):
     logits = einsum(vectors, table, "batch time d, vocabulary d -> batch time vocabulary")
     centred = logits - logits.mean(-1, keepdim=True)
     return table * math.sqrt(2 * surplus / centred.square().mean().item())
 
 
-def quiet_table_vector_by_vector(table, vectors, surplus):
+def scale_table_vector_by_vector(table, vectors, surplus):
     """Vector by vector, in double."""
     variances = [torch.var(table.double() @ vector, unbiased=False) for vector in vectors.double().flatten(0, 1)]
     return (table.double() * (2 * surplus / torch.stack(variances).mean()) ** 0.5).float()
 
 
-def quiet_table_by_centring(table, vectors, surplus):
+def scale_table_by_centring(table, vectors, surplus):
     """The mean row taken off first, which no variance sees; scaled twice."""
     logits = vectors @ (table - table.mean(0)).T
     quiet = table / logits.pow(2).mean().sqrt()

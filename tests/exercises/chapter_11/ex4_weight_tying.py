@@ -36,7 +36,7 @@ class TiedModel_token_by_token(nn.Module):
         return torch.stack([(vectors * row).sum(-1) for row in self.table], dim=-1)
 
 
-def two_roads_position_by_position(tokens, embedded_gradient, vectors, logit_gradient):
+def table_gradients_position_by_position(tokens, embedded_gradient, vectors, logit_gradient):
     """Position by position."""
     by_embedding = torch.zeros(logit_gradient.shape[-1], vectors.shape[-1])
     by_output = torch.zeros_like(by_embedding)
@@ -47,7 +47,7 @@ def two_roads_position_by_position(tokens, embedded_gradient, vectors, logit_gra
     return by_embedding, by_output
 
 
-def two_roads_by_one_hot(tokens, embedded_gradient, vectors, logit_gradient):
+def table_gradients_by_one_hot(tokens, embedded_gradient, vectors, logit_gradient):
     stands = functional.one_hot(tokens, num_classes=logit_gradient.size(2)).float()
     return tuple(
         einsum(rows, values, "batch time vocabulary, batch time d -> vocabulary d")
@@ -55,7 +55,7 @@ def two_roads_by_one_hot(tokens, embedded_gradient, vectors, logit_gradient):
     )
 
 
-def two_roads_by_autograd(tokens, embedded_gradient, vectors, logit_gradient):
+def table_gradients_by_autograd(tokens, embedded_gradient, vectors, logit_gradient):
     """By autograd, with a table for each end."""
     table_in, table_out = (
         torch.zeros(logit_gradient.shape[-1], vectors.shape[-1], requires_grad=True) for _ in range(2)
@@ -64,7 +64,7 @@ def two_roads_by_autograd(tokens, embedded_gradient, vectors, logit_gradient):
     return torch.autograd.grad(total, (table_in, table_out))
 
 
-def two_roads_by_index_put(tokens, embedded_gradient, vectors, logit_gradient):
+def table_gradients_by_index_put(tokens, embedded_gradient, vectors, logit_gradient):
     """Written by index, in the way that adds."""
     by_embedding = vectors.new_zeros(logit_gradient.shape[-1], vectors.shape[-1])
     by_embedding.index_put_((tokens,), embedded_gradient, accumulate=True)
