@@ -2,22 +2,17 @@
 
 import json
 import re
-import sys
 
-import nbformat
 import pytest
 import torch
 
-from course_lib import __main__ as course
 from course_lib import capstone as library
-from course_lib import project as course_project
 from course_lib.exercises.chapter_15 import _looks, whole
 from course_lib.grading import command
 from course_lib.grading.call import Answer, in_process
 from course_lib.grading.catalogue import catalogue
 from course_lib.grading.notebook_file import read_cells
 from course_lib.grading.problem import Problem
-from course_lib.grading.sandbox import fork_server
 from course_lib.grading.sandbox.limits import Limits
 from course_lib.models.caption_transformer import CaptionTransformer
 from course_lib.project import find_chapter, root
