@@ -61,8 +61,8 @@ this multiplies by the temperature: hot must come out flat, and here it comes ou
 
 temperature forgotten => weights follow exp(score / temperature)
 + exponentials = (scores - largest).exp()
-this is the softmax at temperature 1: the temperature is missing, or it divides the exponentials, above and below the
-line, and cancels; it divides the scores, before exp
+this is the softmax at temperature 1: the temperature is missing, or it divides the exponentials, in numerator and
+denominator, and cancels; it divides the scores, before exp
 
 temperature at the end => rows sum to one
 - exponentials = ((scores - largest) / temperature).exp()

@@ -26,7 +26,7 @@ this has p (1 - p) on the diagonal and 0 elsewhere, as if one score moved only i
 
 a vector => the derivative of each weight by each score
 + return weights * (1 - weights)
-this is p (1 - p), the derivative of a sigmoid: one number a weight, where each weight depends on all n scores
+this is p (1 - p), the derivative of a sigmoid: one number for each weight, where each weight depends on all n scores
 
 sign turned => the derivative of each weight by each score
 + return products - torch.diag_embed(weights)

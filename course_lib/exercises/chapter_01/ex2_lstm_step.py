@@ -99,7 +99,7 @@ the memory is right; the hidden state is its tanh, times the output gate, and th
 
 old memory shown => the new hidden state
 + return torch.sigmoid(output_gate) * torch.tanh(memory), new_memory
-the memory is right; the hidden state is made of the old memory; it is made of the new one
+the memory is right, but this hidden state is made of the old memory; make it of the new one
 
 no output gate => the new hidden state
 + return torch.tanh(new_memory), new_memory

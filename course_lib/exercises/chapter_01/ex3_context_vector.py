@@ -9,7 +9,7 @@ from course_lib.grading.exercise import Case, Exercise, Property, Task
 
 
 def context_vector(states, scores):
-    """Average of the states, weighed by the softmax of the scores."""
+    """Average of the states, weighted by the softmax of the scores."""
     return torch.einsum("bn,bnd->bd", scores.softmax(1), states)
 
 
@@ -49,7 +49,7 @@ this is the mean of the states: the scores were not used
 
 the best state only => the states, averaged by the softmax
 + return states[torch.arange(len(states)), scores.argmax(dim=1)]
-this fetches the state of the greatest score and drops the rest, which has no slope to learn from
+this fetches the state of the greatest score and drops the rest: no gradient reaches the scores
 
 scores for weights => a constant added to all scores changes nothing
 - weights = torch.softmax(scores, dim=1)
@@ -71,7 +71,7 @@ this is one softmax over all scores of the batch: each sentence needs weights of
 mean for sum => the context lies between the states
 - return einsum(weights, states, "batch n, batch n d_hidden -> batch d_hidden")
 + return einsum(weights, states, "batch n, batch n d_hidden -> batch d_hidden") / states.shape[1]
-this divides by the number of states after weighing; the weights already sum to one
+this divides by the number of states after weighting; the weights already sum to one
 
 exp not divided => the context lies between the states
 - weights = torch.softmax(scores, dim=1)
@@ -108,7 +108,7 @@ this sums over d_hidden, the last axis, one number for each state; sum over the 
 
 not summed => the states, averaged by the softmax
 + return weights[..., None] * states
-these are the weighed states before they are summed over the sentence
+these are the weighted states before they are summed over the sentence
 """
 
 EXERCISE = Exercise(

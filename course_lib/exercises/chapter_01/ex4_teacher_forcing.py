@@ -115,7 +115,7 @@ def draw_word_logits(generator: torch.Generator) -> Case:
 
 
 def parts_add_up(case: Case):
-    """The loss of a sentence is that of its first step and that of the rest, wherever it is cut."""
+    """The loss of a sentence is that of its first step and that of the rest."""
     parts = [{name: each[:, cut] for name, each in case.items()} for cut in (slice(0, 1), slice(1, None))]
     whole, first, rest = yield [case, *parts]
     said = {

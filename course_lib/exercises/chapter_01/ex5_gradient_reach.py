@@ -81,7 +81,7 @@ by the sums inside the tanh => the last input acts directly
 + gradient = torch.stack(torch.autograd.grad(hidden.sum(), sums))
 this is the gradient with respect to what stands inside the tanh: weight_ih, transposed, is still missing
 
-all states => half the identity for weight_hh: the norm halves at every step
+all states => inputs 0, weight_hh half the identity: the norm halves at every step
 + total = 0
 + for each in leaf:
 +     hidden = torch.tanh(weight_ih @ each + weight_hh @ hidden)
@@ -89,7 +89,7 @@ all states => half the identity for weight_hh: the norm halves at every step
 + (gradient,) = torch.autograd.grad(total, leaf)
 this is the gradient of the sum of all states; take that of the last state alone
 
-each state by its own input => half the identity for weight_hh: the norm halves at every step
+each state by its own input => inputs 0, weight_hh half the identity: the norm halves at every step
 + total = 0
 + for each in leaf:
 +     hidden = torch.tanh(weight_ih @ each + weight_hh @ hidden.detach())
@@ -108,12 +108,12 @@ mean of the last state => the last input acts directly
 + (gradient,) = torch.autograd.grad(hidden.mean(), leaf)
 this is the gradient of the mean of the last state; take that of the sum of its entries
 
-one step back => half the identity for weight_hh: the norm halves at every step
+one step back => inputs 0, weight_hh half the identity: the norm halves at every step
 - hidden = torch.tanh(weight_ih @ each + weight_hh @ hidden)
 + hidden = torch.tanh(weight_ih @ each + weight_hh @ hidden.detach())
 this stops at the state before: it was detached, or taken for a constant, and all earlier inputs act through it
 
-weight_hh left out => half the identity for weight_hh: the norm halves at every step
+weight_hh left out => inputs 0, weight_hh half the identity: the norm halves at every step
 = by_hand(turn=lambda weight: torch.eye(len(weight)))
 this multiplies the slopes of the steps and leaves weight_hh out of the product
 
@@ -157,7 +157,7 @@ sum of sizes => the last input acts directly
 + return gradient.abs().sum(dim=1)
 this is the sum of the absolute entries; the norm is the root of the sum of their squares
 
-squared => half the identity for weight_hh: the norm halves at every step
+squared => inputs 0, weight_hh half the identity: the norm halves at every step
 + return gradient.square().sum(dim=1)
 this is the square of the norm: the root is missing
 
@@ -195,7 +195,7 @@ EXERCISE = Exercise(
             reference=gradient_reach,
             properties=(
                 Property("the last input acts directly", 1, last_is_direct),
-                Property("half the identity for weight_hh: the norm halves at every step", 2, halves),
+                Property("inputs 0, weight_hh half the identity: the norm halves at every step", 2, halves),
                 Property("the norm of the gradient with respect to every input", 3, both(equals(), inputs_unchanged)),
             ),
             mistakes=MISTAKES,
@@ -206,8 +206,8 @@ EXERCISE = Exercise(
         "take the gradient?",
         "Make a copy of the inputs that requires a gradient, run the network over it one step at a time from a state "
         "of zeros, and ask for the gradient of the sum of the last state. Or go back by hand: at each step multiply "
-        "by the slope 1 - h_t^2; weight_ih transposed times this is the answer at that step, and weight_hh transposed "
-        "times this goes on to the step before.",
+        "by the slope 1 - h_t^2; weight_ih transposed times this is the gradient with respect to the input of that "
+        "step, and its norm the answer; weight_hh transposed times this goes on to the step before.",
         "`copy = inputs.clone().requires_grad_()`, a loop over its rows with `hidden = torch.tanh(weight_ih @ ... + "
         "weight_hh @ ...)`, then `torch.autograd.grad(hidden.sum(), copy)`, a tuple of one; its norm over dim=1.",
     ),

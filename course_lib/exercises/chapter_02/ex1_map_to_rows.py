@@ -34,8 +34,8 @@ MISTAKES = """
 reshape alone => changing one pixel changes one row
 - return rearrange(feature_map, "batch feature height width -> batch (height width) feature")
 + return feature_map.reshape(len(feature_map), -1, feature_map.shape[1])
-this is what `reshape` gives without moving the feature axis to the end: each row holds one feature of several pixels
-instead of all features of one
+this is what `reshape` gives without moving the feature axis to the end: each row holds numbers of several
+pixels instead of all features of one
 
 column by column => pixels in reading order
 + return rearrange(feature_map, "batch feature height width -> batch (width height) feature")

@@ -72,7 +72,7 @@ no tanh => softmax of the additive scores
 - scores = torch.tanh(from_query[:, None, :] + from_keys) @ score_weight
 + scores = (from_query[:, None, :] + from_keys) @ score_weight
 this is the answer without the tanh: the query then adds the same to every score, the softmax removes it, and every
-word attends to the same location
+word gets the same weights
 
 tanh too late => softmax of the additive scores
 + scores = torch.tanh((from_query[:, None, :] + from_keys) @ score_weight)
@@ -117,7 +117,8 @@ EXERCISE = Exercise(
     hints=(
         "Which axis holds the locations of one picture? The weights along that axis sum to one.",
         "Project the query to (batch, 1, d_hidden) and the keys to (batch, location, d_hidden); add them by "
-        "broadcasting; tanh; a product with score_weight leaves one score a location; softmax over the locations.",
+        "broadcasting; tanh; a product with score_weight leaves one score for each location; softmax over the "
+        "locations.",
         "`hidden = torch.tanh((query @ query_weight.T)[:, None, :] + keys @ key_weight.T)`; the scores are "
         "`hidden @ score_weight`.",
     ),

@@ -37,7 +37,7 @@ this divides by the number of locations after weighting; the weights already sum
 the best location only => the sum of the weighted values
 + best = (weights == weights.amax(dim=1, keepdim=True)).float()
 + return einsum(best, values, "batch location, batch location d_value -> batch d_value")
-this returns the value of the greatest weight and drops the rest: that is hard attention
+this returns the value of the greatest weight and drops the rest; every value counts, by its weight
 
 a second softmax => one-hot weights return the exact value
 + return einsum(weights.softmax(dim=1), values, "batch location, batch location d_value -> batch d_value")

@@ -55,8 +55,8 @@ this changes the score of the sampled location alone: minus softmax(scores) is m
 one-hot without a width => the estimate from one sample
 - sampled = torch.nn.functional.one_hot(index, num_classes=scores.shape[1])
 + sampled = torch.nn.functional.one_hot(index)
-`one_hot(index)` is only as wide as the largest index of the batch; `num_classes=scores.shape[1]` makes it (batch,
-location)
+`one_hot(index)` is only as wide as the largest index of the batch plus 1; `num_classes=scores.shape[1]` makes it
+(batch, location)
 
 sign turned => unbiased, whatever the baseline
 - return advantage * (sampled - scores.softmax(dim=1))

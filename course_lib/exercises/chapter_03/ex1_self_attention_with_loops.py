@@ -66,7 +66,7 @@ this leaves out the vector at its own position; it attends to itself as well
 later places left out => the average weighted by similarity
 + scores[i + 1 :] = float("-inf")
 + weights = scores.softmax(dim=0)
-the inner loop ends at the position that reads; here every position reads every position
+this lets no position read a later one; here every position reads every position
 
 scaled => the average weighted by similarity
 + weights = (scores / inputs.shape[1] ** 0.5).softmax(dim=0)

@@ -120,8 +120,8 @@ this permutes one of the outputs the wrong way round: `layer(inputs[:, order])` 
 
 another axis permuted => accepts self-attention, rejects a running mean
 + gap = layer(inputs.flip(0)) - layer(inputs).flip(0)
-this accepts every layer; so does a test that exchanges the sequences of the batch, or the features of a vector: the
-positions are axis 1, `inputs[:, order]`
+this exchanges the sequences of the batch, and so accepts every layer here; nor do the features of a vector tell
+anything about positions, which are axis 1: `inputs[:, order]`
 
 backwards only => rejects a layer that passes with some orders
 - for order in (swap, roll):

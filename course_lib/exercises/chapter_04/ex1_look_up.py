@@ -80,7 +80,7 @@ this divides by the number of keys after weighting; the weights already sum to o
 
 not summed => the average of the values by softmax weights
 + return weights[:, None] * value
-these are the weighted values, one row a key, before they are summed
+these are the weighted values, one row for each key, before they are summed
 
 shares without an axis for the width => the average of the values by softmax weights
 + return (weights * value).sum(dim=0)
@@ -127,8 +127,8 @@ EXERCISE = Exercise(
     ),
     hints=(
         "Which of the three is compared with the query, and which is returned? How many scores are there?",
-        "One dot product a key makes scores of shape (n,); multiply them by the scale; softmax; then sum the values, "
-        "each times its weight.",
+        "One dot product for each key makes scores of shape (n,); multiply them by the scale; softmax; then sum the "
+        "values, each times its weight.",
         "`scores = scale * (key @ query)`, shape (n,); their softmax is a row of weights, and a row times the matrix "
         "`value` is the weighted sum.",
     ),

@@ -14,7 +14,7 @@ def self_attention(d_model, d_key, d_value, state, inputs):
 
 
 def draw_module(generator: torch.Generator) -> Case:
-    """Draw weights that do not saturate the softmax, and inputs; in half of the cases, all sizes are one."""
+    """Draw weights that do not saturate the softmax, and inputs; in half of the cases, all sizes are equal."""
     batch, time, d_model, d_key, d_value = sizes(generator, 4, 4, 4, 4, 4, least=2)
     if torch.rand((), generator=generator) < 0.5:  # where torch does not notice which axis is which
         batch = time = d_model = d_key = d_value = sizes(generator, 3, least=2)[0]

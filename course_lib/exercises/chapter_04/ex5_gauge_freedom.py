@@ -42,7 +42,8 @@ transposed between the two weights
 
 the same change for both => the scores stay what they were
 + undone = change
-this changes the keys just as the queries: only for a rotation, its own inverse transposed, that keeps the scores
+this changes the keys as it does the queries: that keeps the scores only for a rotation, which equals its own inverse
+transposed
 
 transposed and not inverted => the scores stay what they were
 + undone = change.T

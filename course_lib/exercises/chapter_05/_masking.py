@@ -1,4 +1,7 @@
-"""What the exercises of chapter 05 share: cases, masks, and scores so far apart that no finite number hides one."""
+"""What the exercises of chapter 05 share: cases, masks, and scores so far apart that no finite number hides one.
+
+Chapters 06 and 09 use it too.
+"""
 
 import torch
 
@@ -8,7 +11,6 @@ from course_lib.grading.exercise import Case
 from course_lib.grading.problem import Problem
 
 FAR = 1e30  # a gap between scores that no finite number put for a hidden score survives, unless it is as large
-HIDDEN = -torch.inf
 FAR_APART = (
     "the last key hidden alone, its dot products with queries 0, 2, ... made 1e30, those of the other keys with "
     "queries 1, 3, ... -1e30 and less"
@@ -22,7 +24,7 @@ def scaled_scores(query, key):
 
 def masked_softmax(scores, mask):
     """Softmax along the last axis with minus infinity where the mask hides."""
-    return scores.masked_fill(~mask, HIDDEN).softmax(-1)
+    return scores.masked_fill(~mask, -torch.inf).softmax(-1)
 
 
 def seen_or_lost(case: Case, weights: torch.Tensor, hidden: torch.Tensor, after: str) -> Problem | None:

@@ -123,7 +123,7 @@ weight; `float("-inf")` never does
 
 -1e9 added => hidden weights are exactly 0, also where scores differ by 1e30
 + allowed = scores - 1e9 * ~mask
-this adds a large finite number such as -1e9 to a hidden score: a larger score still gets weight;
+this adds a large finite number such as -1e9 to a hidden score: a hidden score of 1e30 still gets weight;
 `float("-inf")` leaves none
 
 nan from 0 times infinity => the weights of each query sum to one
@@ -134,18 +134,18 @@ where it belongs
 transposed by key.T => the weights are the softmax of the scaled scores
 - scores = query @ key.transpose(-2, -1) / d_key**0.5
 + scores = query @ key.permute(*range(key.dim())[::-1]) / d_key**0.5
-`key.T` is right for one number of axes only; whatever stands before them, (..., key, d_key), the last two are to be
-exchanged: `.mT` or `transpose(-2, -1)`
+`key.T` is right for one number of axes only; exchange the last two of (..., key, d_key), whatever stands before them:
+`.mT` or `transpose(-2, -1)`
 
 transposed by key.transpose(0, 1) => the weights are the softmax of the scaled scores
 + scores = query @ key.transpose(0, 1) / d_key**0.5
-`key.transpose(0, 1)` is right for one number of axes only; whatever stands before them, (..., key, d_key), the last two
-are to be exchanged: `.mT` or `transpose(-2, -1)`
+`key.transpose(0, 1)` is right for one number of axes only; exchange the last two of (..., key, d_key), whatever stands
+before them: `.mT` or `transpose(-2, -1)`
 
 transposed by key.transpose(1, 2) => the weights are the softmax of the scaled scores
 + scores = query @ key.transpose(1, 2) / d_key**0.5
-`key.transpose(1, 2)` is right for one number of axes only; whatever stands before them, (..., key, d_key), the last two
-are to be exchanged: `.mT` or `transpose(-2, -1)`
+`key.transpose(1, 2)` is right for one number of axes only; exchange the last two of (..., key, d_key), whatever stands
+before them: `.mT` or `transpose(-2, -1)`
 
 width counted from the front => the weights are the softmax of the scaled scores
 - d_key = key.shape[-1]
@@ -170,7 +170,7 @@ this returns (weights, output); the output comes first
 no way back => the gradients are right
 - weights = torch.softmax(allowed, dim=-1)
 + weights = torch.softmax(allowed, dim=-1).detach()
-the values are right, but the gradient does not flow back through them: somewhere the graph is cut, as by `.detach()`,
+the output is right, but the gradient does not flow back through it: somewhere the graph is cut, as by `.detach()`,
 `.data`, `.item()`, `torch.tensor(...)` or `torch.no_grad()`
 
 query overwritten => inputs unchanged

@@ -4,7 +4,7 @@ import torch
 
 from course_lib.exercises.chapter_05._masking import FAR, masked_softmax, seen_or_lost
 from course_lib.exercises.drawing import normal, sizes
-from course_lib.grading.checks import equals, inputs_unchanged, moved, sums_to
+from course_lib.grading.checks import difference, equals, inputs_unchanged, moved, sums_to
 from course_lib.grading.exercise import Case, Exercise, Property, Task
 
 
@@ -41,7 +41,7 @@ def future_has_no_influence(case: Case):
 
 
 def causal_across_gaps(case: Case):
-    """The future has weight 0, and the rest all of it, however far apart the scores of both are.
+    """The future has weight 0, and the rest its softmax, however far apart the scores of both are.
 
     In rows 0, 2, ... the future is raised, what is last in it most. In rows 1, 3, ... past and present are lowered, the
     present least: all the weight is then on that.
@@ -52,23 +52,9 @@ def causal_across_gaps(case: Case):
     lowered = torch.where(seen, -FAR * steps, case["scores"])
     reply = yield {"scores": torch.where(times[:, None] % 2 == 0, raised, lowered)}
     told = "the future of rows 0, 2, ... raised to 1e30 and more, the rest of rows 1, 3, ... lowered to -1e30 and less"
-    return seen_or_lost(case, reply.value, ~seen, after=told)
+    lost = seen_or_lost(case, reply.value, ~seen, after=told)
+    return lost or difference(case, reply.value, reply.expected, after=told)
 
-
-def scaled_up_again(spare: float):
-    """Return causal weights that are masked after the softmax and divided by their sum and `spare`."""
-
-    def causal(scores):
-        weights = scores.softmax(-1).tril()
-        return weights / (weights.sum(-1, keepdim=True) + spare)
-
-    return causal
-
-
-SUMS = "rows sum to one"
-FUTURE = "the future has no influence"
-LEFT = "the rest is the softmax of the visible scores"
-GAPS = "future weights are exactly 0, also where scores differ by 1e30"
 
 MISTAKES = """
 the present hidden => rows sum to one
@@ -118,12 +104,14 @@ mask after the softmax => rows sum to one
 this is what masking *after* the softmax gives: the future is in the divisor, and the rows no longer sum to one
 
 mask after the softmax, divided by the sum and 0.0 => future weights are exactly 0, also where scores differ by 1e30
-= scaled_up_again(spare=0.0)
++ weights = scores.softmax(dim=-1).tril()
++ return weights / weights.sum(dim=-1, keepdim=True)
 this masks after the softmax and divides by what is left: where the future's scores are far above the others nothing is
 left to divide; mask the scores, before the softmax
 
 mask after the softmax, divided by the sum and 1e-09 => future weights are exactly 0, also where scores differ by 1e30
-= scaled_up_again(spare=1e-9)
++ weights = scores.softmax(dim=-1).tril()
++ return weights / (weights.sum(dim=-1, keepdim=True) + 1e-9)
 
 -1e9 put in => future weights are exactly 0, also where scores differ by 1e30
 + return scores.masked_fill(future, -1e9).softmax(dim=-1)
@@ -132,7 +120,7 @@ the future gets the whole weight; `float("-inf")` never does
 
 -1e9 added => future weights are exactly 0, also where scores differ by 1e30
 + return (scores - 1e9 * future).softmax(dim=-1)
-this adds a large finite number such as -1e9 to the future's scores: a larger one still gets weight;
+this adds a large finite number such as -1e9 to the future's scores: a future score of 1e30 still gets weight;
 `float("-inf")` leaves none
 
 zero for a score => the rest is the softmax of the visible scores
@@ -172,10 +160,10 @@ EXERCISE = Exercise(
             examples=({"scores": torch.tensor([[5.0, 9.0, 9.0], [0.0, 1.0986, 9.0], [0.0, 0.0, 0.6931]])},),
             reference=causal_weights,
             properties=(
-                Property(SUMS, 1, sums_to(1)),
-                Property(FUTURE, 3, future_has_no_influence),
-                Property(LEFT, 2, equals()),
-                Property(GAPS, 2, causal_across_gaps),
+                Property("rows sum to one", 1, sums_to(1)),
+                Property("the future has no influence", 3, future_has_no_influence),
+                Property("the rest is the softmax of the visible scores", 2, equals()),
+                Property("future weights are exactly 0, also where scores differ by 1e30", 2, causal_across_gaps),
                 Property("inputs unchanged", 1, inputs_unchanged, only_when_right=True),
             ),
             mistakes=MISTAKES,

@@ -84,7 +84,7 @@ before the softmax and zeros after it
 nan covered up => the gradients are right and never nan
 + visible = scores + torch.where(mask, 0.0, float("-inf"))
 + weights = visible.softmax(dim=-1).nan_to_num()
-the values are right, but not the gradient: the weights of an empty row were nan and were replaced afterwards
+the output is right, but not the gradient: the weights of an empty row were nan and were replaced afterwards
 (`nan_to_num`, `where`); the gradient still passes there, and 0 times nan is nan; do not give the softmax a row in which
 every score is minus infinity
 
@@ -94,7 +94,7 @@ every score is minus infinity
 this puts a large finite number such as -1e9 for padding: where a length is 0, all scores are equal and the answer is
 the mean of the padding; it should be zeros there
 
--1e9 put in, and the mask after the softmax => also where all other keys score -1e30 or less
+-1e9 put in, and the mask after the softmax => padding is hidden also where all other keys score -1e30 or less
 + visible = scores.masked_fill(~mask, -1e9)
 + weights = visible.softmax(dim=-1) * mask
 this puts a large finite number such as -1e9 for padding and clears its weights afterwards: where the scores of all
@@ -104,8 +104,8 @@ than every score, and the empty rows need care
 -1e9 added => padding has exactly no influence
 + visible = scores - 1e9 * ~mask
 + weights = visible.softmax(dim=-1)
-this adds a large finite number such as -1e9 to the scores of the padding: larger scores still get weight, and in an
-empty row the padding is read as if it were not padding
+this adds a large finite number such as -1e9 to the scores of the padding: scores of 1e30 there still get weight, and in
+an empty row the padding is read as if it were not padding
 
 zero for a score => padding has exactly no influence
 + weights = (scores * mask).softmax(dim=-1)
@@ -189,7 +189,7 @@ EXERCISE = Exercise(
                 Property("attention over the first lengths[b] keys", 2, on(none_empty, equals())),
                 Property("padding has exactly no influence", 2, on(none_empty, padding_has_no_influence)),
                 Property(
-                    "also where all other keys score -1e30 or less",
+                    "padding is hidden also where all other keys score -1e30 or less",
                     1,
                     on(none_empty, padding_hides_across_gaps),
                 ),

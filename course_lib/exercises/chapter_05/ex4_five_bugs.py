@@ -93,13 +93,13 @@ the fourth bug => the output is that of attention
 this is still the version with the bug: give it two equal keys with the value 1 each and hide one of them, and it
 returns 0.5
 
-divided by the sum => also where scores differ by 1e30
+divided by the sum => the output is right also where scores differ by 1e30
 + weights = torch.softmax(scores, dim=-1) * mask
 + weights = weights / weights.sum(dim=-1, keepdim=True)
 this repairs the sum afterwards; give the hidden key a score far above the others, and nothing is left to divide by:
 0 / 0 is nan
 
--1e9 put in => also where scores differ by 1e30
+-1e9 put in => the output is right also where scores differ by 1e30
 + weights = torch.softmax(scores.masked_fill(~mask, -1e9), dim=-1)
 a large finite number such as -1e9 hides a key only while no other score is lower
 
@@ -130,7 +130,10 @@ EXERCISE = Exercise(
         suspect("second_suspect", SECOND_MISTAKES, 2),
         suspect("third_suspect", THIRD_MISTAKES, 2),
         suspect(
-            "fourth_suspect", FOURTH_MISTAKES, 1, Property("also where scores differ by 1e30", 1, right_across_gaps)
+            "fourth_suspect",
+            FOURTH_MISTAKES,
+            1,
+            Property("the output is right also where scores differ by 1e30", 1, right_across_gaps),
         ),
         suspect(
             "fifth_suspect", FIFTH_MISTAKES, 1, Property("inputs unchanged", 1, inputs_unchanged, only_when_right=True)

@@ -29,7 +29,8 @@ def entry(number: int) -> Check:
 
     def check(case: Case):
         reply = yield case
-        return difference(case, reply.value[number], reply.expected[number], where=f"number {number} of the answer")
+        where = f"the {('first', 'second')[number]} number of the answer"
+        return difference(case, reply.value[number], reply.expected[number], where=where)
 
     return check
 
@@ -57,7 +58,8 @@ MISTAKES = """
 every query with every key => the variance of the dot products
 - products = einsum(query, key, "samples d_key, samples d_key -> samples")
 + products = query @ key.T
-this takes the dot product of every query with every key; query i belongs to key i alone, so there is one number a pair
+this takes the dot product of every query with every key; query i belongs to key i alone, so there is one number for
+each pair
 
 summed over the samples => near d_key and near 1 for independent normal numbers
 + products = einsum(query, key, "samples d_key, samples d_key -> d_key")

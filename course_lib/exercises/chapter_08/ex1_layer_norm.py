@@ -234,6 +234,12 @@ EXERCISE = Exercise(
                     "bias": torch.tensor([0.0, 1.0]),
                     "epsilon": 3.0,
                 },
+                {  # one leading axis: axis 1 is that of the features, and no axis of positions
+                    "inputs": torch.tensor([[1.0, 3.0], [0.0, 4.0]]),
+                    "gain": torch.tensor([2.0, 4.0]),
+                    "bias": torch.tensor([0.0, 1.0]),
+                    "epsilon": 3.0,
+                },
             ),
             reference=layer_norm,
             properties=(

@@ -136,7 +136,10 @@ SHIFT_RIGHT = Task(
     returns="what the decoder reads, shape (batch, time), integers, and which steps count, the same shape of bool",
     outputs=("words", "counts"),
     cases=draw_targets,
-    examples=({"targets": torch.tensor([[7, 9, 8, 2], [8, 2, 0, 0]]), "start": 1, "padding": 0},),
+    examples=(
+        {"targets": torch.tensor([[7, 9, 8, 2], [8, 2, 0, 0]]), "start": 1, "padding": 0},
+        {"targets": torch.tensor([[7, 6, 5], [9, 8, 6]]), "start": 5, "padding": 5},  # one token in two roles, not 0
+    ),
     reference=shift_right,
     properties=(
         Property("no step reads its own target", 1, of_output(0, shows_no_answer)),

@@ -443,6 +443,11 @@ EXERCISE = Exercise(
                     "labels": torch.tensor([0, 0, 1, 0]),
                     "temperatures": torch.tensor([0.5, 1.0, 2.0, 8.0]),
                 },
+                {  # found by search: nearly every known mistake chooses another temperature here
+                    "logits": torch.tensor([[6.0, 2.0, 3.0], [3.0, 5.0, 4.0], [4.0, 6.0, 4.0], [6.0, 3.0, 6.0]]),
+                    "labels": torch.tensor([0, 2, 2, 2]),
+                    "temperatures": torch.tensor([8.0, 0.25, 4.0, 2.0, 0.5, 1.0]),
+                },
             ),
             reference=best_temperature,
             properties=(

@@ -333,11 +333,11 @@ EXERCISE = Exercise(
         ),
     ),
     hints=(
-        "For each family write down, for a text of three words, which words the middle position may attend to and which "
-        "one is its target. The target must never be among those that it attends to, unless <mask> has hidden it.",
+        "For each family write down, for a text of three words, which words the middle position may attend to and "
+        "which one is its target. The target must never be among those that it attends to, unless <mask> hides it.",
         "A mask is the lower triangle, the upper triangle or all of a square, each with its diagonal. The targets are "
-        "the tokens moved one position against the direction, and the position that is left empty gets -100. For a model "
-        "from right to left, reverse the text, call the model, and reverse the logits.",
+        "the tokens moved one position against the direction, and the position that is left empty gets -100. For a "
+        "model from right to left, reverse the text, call the model, and reverse the logits.",
         "A square of `torch.ones` with `dtype=torch.bool` has `.tril()` and `.triu()`. `torch.full_like` makes a "
         "tensor full of -100 into which `tokens[:, 1:]` or `tokens[:, :-1]` can be written. A tensor is turned "
         "round by `.flip(1)`, and the logits are a tensor too.",

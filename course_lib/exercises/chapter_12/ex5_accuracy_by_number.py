@@ -357,8 +357,8 @@ EXERCISE = Exercise(
         "For every number that is computed from data, ask: from which examples, and would somebody who has only the "
         "seen ones know it?",
         "For the classifier make a list of the classes that were seen, `labels.unique()`, and one mean for each. For "
-        "the curve loop over the numbers: pick the seen examples, compute their mean, subtract it on both sides, let the "
-        "classifier answer, compare.",
+        "the curve loop over the numbers: pick the seen examples, compute their mean, subtract it on both sides, let "
+        "the classifier answer, compare.",
         "`distances.argmin(dim=1)` counts the means, and indexing the seen classes by it gives labels. In the curve, "
         "`order[:number]` picks the examples; the mean is that of `features[seen]` along axis 0, and the same vector "
         "is subtracted from `held_out`. `(... == held_out_labels).float().mean()` is a fraction.",

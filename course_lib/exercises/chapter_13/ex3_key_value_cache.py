@@ -76,7 +76,7 @@ def padding_asked(case: Case) -> Case:
 
 
 def token_by_token(case: Case):
-    """The new positions one at a time: the output of each is right, and so are the contents of its caches for the next."""
+    """The new positions one at a time: the output of each is right, and so are its caches for the next."""
     state, asked = no_padding_asked(case), []
     for number in range(case["query"].shape[1]):
         asked.append(step(state, number))
@@ -169,32 +169,32 @@ no scale => one new token: its output
 + scores = einsum(query, keys, "batch new d, batch position d -> batch new position")
 the dot products are not divided by the root of d_key
 
-written to the front => the caches contain the new keys and values from `length` on, and else what they contained
+written to the front => the caches contain the new keys and values from `length` on, and else what they did
 - return weights @ values, keys, values
 + parts = (key_cache, key), (value_cache, value)
 + return weights @ values, *(torch.cat([new, cache[:, new.shape[1] :]], dim=1) for cache, new in parts)
 what is new was written to the first positions of the caches, over what stood there; it belongs at position `length`
 
-written to the end => the caches contain the new keys and values from `length` on, and else what they contained
+written to the end => the caches contain the new keys and values from `length` on, and else what they did
 + parts = (key_cache, key), (value_cache, value)
 + return weights @ values, *(torch.cat([cache[:, : -new.shape[1]], new], dim=1) for cache, new in parts)
 what is new was written to the last positions of the caches; it belongs at position `length`, right behind what is there
 
-written one position too far => the caches contain the new keys and values from `length` on, and else what they contained
+written one position too far => the caches contain the new keys and values from `length` on, and else what they did
 + parts = (key_cache, key), (value_cache, value)
 + longer = (torch.cat([old[:, : length + 1], new, old[:, end + 1 :]], dim=1)[:, : old.shape[1]] for old, new in parts)
 + return weights @ values, *longer
 a position was left free between what was there and what is new: position `length` is the first free one
 
-caches cut off => the caches contain the new keys and values from `length` on, and else what they contained
+caches cut off => the caches contain the new keys and values from `length` on, and else what they did
 + return weights @ values, keys[:, :end], values[:, :end]
 the caches that came back end with the text; return them whole, with the capacity that they had
 
-caches made longer => the caches contain the new keys and values from `length` on, and else what they contained
+caches made longer => the caches contain the new keys and values from `length` on, and else what they did
 + return weights @ values, torch.cat([key_cache, key], dim=1), torch.cat([value_cache, value], dim=1)
 what is new was put behind the whole cache, which grew; its capacity is fixed: write from position `length` on
 
-rest cleared => the caches contain the new keys and values from `length` on, and else what they contained
+rest cleared => the caches contain the new keys and values from `length` on, and else what they did
 + keys[:, end:] = values[:, end:] = 0.0
 + return weights @ values, keys, values
 the contents behind the text were set to 0; they are hidden by the mask, and need not be written
@@ -203,7 +203,7 @@ nothing kept => one token at a time gives what all at once give
 + return weights @ values, key_cache.clone(), value_cache.clone()
 the output is right, and the caches came back without the new keys and values: the next token will not find them
 
-caches exchanged => the caches contain the new keys and values from `length` on, and else what they contained
+caches exchanged => the caches contain the new keys and values from `length` on, and else what they did
 + return weights @ values, values, keys
 this returns the values' cache before the keys' cache
 
@@ -252,7 +252,7 @@ EXERCISE = Exercise(
             reference=cached_attention,
             properties=(
                 Property(
-                    "the caches contain the new keys and values from `length` on, and else what they contained",
+                    "the caches contain the new keys and values from `length` on, and else what they did",
                     2,
                     both(of_output(1, equals(0)), of_output(2, equals(0))),
                 ),

@@ -349,8 +349,8 @@ EXERCISE = Exercise(
         "take? For the text: which calls are made, and what does each of them read?",
         "Rows (query, d_model) times a square matrix take query * d_model * d_model. A head's scores take d_head for "
         "each of query * key numbers, and the heads' widths add up to d_model; the averages take as many. A cache "
-        "contains two vectors of d_head for each layer, text, group and position. There are as many calls as new tokens; "
-        "add up what each of them costs.",
+        "contains two vectors of d_head for each layer, text, group and position. There are as many calls as new "
+        "tokens; add up what each of them costs.",
         "One call: `4 * query * d_model**2 + 2 * query * key * d_model`. With the cache the first call has the prompt "
         "for query and for key, then `query` is 1 and `key` runs from prompt + 1 up to prompt + new - 1; without it "
         "both run from prompt up to prompt + new - 1. `torch.tensor(...)` makes a tensor of an integer.",

@@ -264,7 +264,11 @@ EXERCISE = Exercise(
             parameters=("weights", "periods"),
             returns="the mean weight that position i, from the period on, gives to i - period + 1, shape (heads,)",
             cases=draw_repeats,
-            examples=({"weights": BY_HAND, "periods": torch.tensor([3])},),
+            examples=(
+                {"weights": BY_HAND, "periods": torch.tensor([3])},
+                # Two periods, and so two numbers of positions that count.
+                {"weights": torch.cat([BY_HAND, BY_HAND.flip(3)]), "periods": torch.tensor([3, 2])},
+            ),
             reference=induction_score,
             properties=(
                 Property(

@@ -151,6 +151,12 @@ EXERCISE = Exercise(
                     "weight": torch.tensor([[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0]]),
                     "codes": torch.tensor([[10.0], [20.0], [30.0]]),
                 },
+                {  # two colours: channel, row, column is another order than row, column, channel
+                    "images": torch.tensor([[[[1.0, 2.0], [3.0, 4.0]], [[5.0, 6.0], [7.0, 8.0]]]]),
+                    "size": 2,
+                    "weight": torch.eye(8)[[1, 4]],
+                    "codes": torch.tensor([[10.0], [20.0]]),
+                },
             ),
             reference=picture_memory,
             properties=(

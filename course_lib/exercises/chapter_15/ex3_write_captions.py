@@ -196,7 +196,12 @@ EXERCISE = Exercise(
             cases=draw_writing,
             examples=tuple(
                 {"next_token_logits": COUNTS_UP, "memory": memory, "start": 0, "end": 5, "max_length": max_length}
-                for memory, max_length in ((torch.tensor([[1.0], [2.0]]), 4), (torch.tensor([[5.0]]), 3))
+                # Some captions end and some do not; one ends at its first step, and one at its last.
+                for memory, max_length in (
+                    (torch.tensor([[1.0], [2.0]]), 4),
+                    (torch.tensor([[5.0]]), 3),
+                    (torch.tensor([[1.0]]), 5),
+                )
             ),
             reference=write_captions,
             properties=(
