@@ -229,7 +229,11 @@ BITS_PER_CHARACTER = Task(
     parameters=("logits", "targets"),
     returns="one number, shape (): the mean of minus the binary logarithms of the probabilities of the targets",
     cases=draw_logits_and_targets,
-    examples=({"logits": torch.tensor([[[0.0, 0.0, 0.6931], [0.6931, 0.0, 0.0]]]), "targets": torch.tensor([[2, 1]])},),
+    examples=(
+        {"logits": torch.tensor([[[0.0, 0.0, 0.6931], [0.6931, 0.0, 0.0]]]), "targets": torch.tensor([[2, 1]])},
+        # As many positions as characters: torch does not notice which axis is which.
+        {"logits": torch.tensor([[[1.0, 3.0], [0.0, 4.0]], [[2.0, 1.0], [3.0, 0.0]]]), "targets": torch.eye(2).long()},
+    ),
     reference=bits_per_character,
     properties=(
         Property("all characters equally likely: the binary logarithm of their number", 1, on(even, equals())),
