@@ -205,6 +205,7 @@ EXERCISE = Exercise(
             examples=(
                 {"images": torch.tensor([[[[1.0, 2.0, 3.0, 4.0], [5.0, 6.0, 7.0, 8.0]]]]), "size": 2},
                 {"images": torch.tensor([[[[1.0], [2.0], [3.0]], [[4.0], [5.0], [6.0]]]]), "size": 1},
+                {"images": torch.arange(16.0).reshape(1, 1, 4, 4), "size": 2},  # as wide as high
             ),
             reference=patchify,
             properties=(
