@@ -183,7 +183,10 @@ GRADIENT = Task(
     parameters=("function", "inputs", "step"),
     returns="the central difference for each entry, in the shape of inputs, of float64",
     cases=draw_function_and_point,
-    examples=({"function": CUBES, "inputs": torch.tensor([1.0, 2.0], dtype=torch.float64), "step": 0.5},),
+    examples=(
+        {"function": CUBES, "inputs": torch.tensor([1.0, 2.0], dtype=torch.float64), "step": 0.5},
+        {"function": PRODUCTS, "inputs": torch.tensor([[1.0, 2.0], [3.0, -1.0]], dtype=torch.float64), "step": 0.25},
+    ),
     reference=numerical_gradient,
     properties=(
         Property("a step ahead, a step behind, one entry at a time", 3, equals(1e-7)),
