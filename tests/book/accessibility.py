@@ -10,6 +10,8 @@ MARK = "data-contrast-is-judged"
 TEXTS_TO_JUDGE = Path(__file__).with_name("texts_to_judge.js").read_text(encoding="utf-8")
 # preload would fetch the style sheets once more, and complain in the console
 OPTIONS = {"preload": False, "resultTypes": ["violations"]}
+# In the dark the elements are the same, but for pictures that are shown there alone: so much is to be judged once more.
+IN_THE_DARK = {"runOnly": ["color-contrast", "image-alt", "svg-img-alt", "role-img-alt"]}
 
 
 def violations(page: Page) -> dict[str, list[str]]:
@@ -25,5 +27,6 @@ def _in_scheme(page: Page, scheme: str) -> list[str]:
     page.wait_for_function(f"[undefined, '{scheme}'].includes(document.documentElement.dataset.theme)")
     page.evaluate("Promise.all(document.getAnimations().map((fading) => fading.finished)).then(() => null)")
     page.evaluate(TEXTS_TO_JUDGE, MARK)
-    found = page.evaluate("(options) => axe.run(options)", OPTIONS)["violations"]
+    options = OPTIONS | (IN_THE_DARK if scheme == "dark" else {})
+    found = page.evaluate("(options) => axe.run(options)", options)["violations"]
     return [f"{each['id']}: {node['html']}" for each in found for node in each["nodes"]]

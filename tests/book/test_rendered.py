@@ -21,10 +21,15 @@ PAGES = (
     if HTML.exists()
     else [f"{p}.html" for p in contents()]
 )
+# What a page opened as a file cannot do is up to its scripts: those of exercises and solutions are the theme's, so that
+# the first of each speaks for all.
+FOLDERS = [page.partition("/")[0] for page in PAGES]
+FILES = [page for page, folder in zip(PAGES, FOLDERS, strict=True) if folder not in ("exercises", "solutions")]
+FILES += [PAGES[FOLDERS.index(folder)] for folder in ("exercises", "solutions") if folder in FOLDERS]
 VISITS = [
     pytest.param((page, way), id=f"{page}-{way}", marks=pytest.mark.xdist_group(page))
-    for page in PAGES
-    for way in ("http", "file")
+    for way, pages in (("http", PAGES), ("file", FILES))
+    for page in pages
 ]
 pytestmark = [pytest.mark.rendered, pytest.mark.parametrize("visit", VISITS, indirect=True)]
 
@@ -44,6 +49,10 @@ class Visit:
 class _QuietHandler(SimpleHTTPRequestHandler):
     def log_message(self, *arguments):
         pass
+
+    def end_headers(self):
+        self.send_header("Cache-Control", "max-age=3600")  # what pages share is fetched once, as from any other server
+        super().end_headers()
 
 
 @pytest.fixture(scope="module")

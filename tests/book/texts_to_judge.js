@@ -26,6 +26,7 @@
         element.removeAttribute(mark);
         if (!ownText(element) && !element.matches("input, select, textarea")) continue;
         if (!element.checkVisibility({ opacityProperty: true, visibilityProperty: true })) continue;
+        if (element.closest("mjx-assistive-mml")) continue;  // formulas for a screen reader, cut off from sight by MathJax
         const style = getComputedStyle(element), { look, box, placed } = background(element);
         const alone = placed || cutOff(element.getBoundingClientRect(), box)
             || element.closest("input, select, textarea, label, [disabled], [aria-disabled]");
