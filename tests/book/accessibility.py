@@ -10,8 +10,8 @@ MARK = "data-contrast-is-judged"
 TEXTS_TO_JUDGE = Path(__file__).with_name("texts_to_judge.js").read_text(encoding="utf-8")
 # preload would fetch the style sheets once more, and complain in the console
 OPTIONS = {"preload": False, "resultTypes": ["violations"]}
-# In the dark the elements are the same, but for pictures that are shown there alone: so much is to be judged once more.
-IN_THE_DARK = {"runOnly": ["color-contrast", "image-alt", "svg-img-alt", "role-img-alt"]}
+# In the dark the elements are the same, but for their colours and for pictures that are shown there alone.
+IN_THE_DARK = {"runOnly": ["color-contrast", "link-in-text-block", "image-alt", "svg-img-alt", "role-img-alt"]}
 
 
 def violations(page: Page) -> dict[str, list[str]]:
