@@ -95,7 +95,7 @@ def attend(
     tensor([[20.]])
     """
     check_attend(query, key, value)
-    scores = scale * (query @ key.mT)  # (..., query, key)
+    scores = (scale * query) @ key.mT  # (..., query, key): queries are scaled, of which there are fewer than scores
     if bias is not None:
         check_broadcast(bias, "bias", scores.shape)
         scores = scores + bias  # (..., query, key)

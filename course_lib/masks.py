@@ -95,8 +95,8 @@ def masked_softmax(scores: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
     # A row of nothing but -inf would be nan on the way: hidden at the end, but reported by anyone who looks for nan in
     # the gradients. Such a row keeps its scores through the softmax and loses its weights after it.
     empty = ~mask.any(dim=-1, keepdim=True)  # (..., query, 1)
-    weights = softmax(scores.masked_fill(~(mask | empty), -torch.inf))  # (..., query, key)
-    return weights.masked_fill(~mask, 0.0)  # (..., query, key)
+    weights = softmax(scores.where(mask | empty, -torch.inf))  # (..., query, key)
+    return weights.where(mask, 0.0)  # (..., query, key)
 
 
 def check_mask(mask: torch.Tensor, shape: torch.Size) -> None:

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 
 import torch
-from einops import rearrange
 from torch import nn
 
 from course_lib.attention import scaled_dot_product_attention
@@ -28,7 +27,7 @@ def split_heads(vectors: torch.Tensor, heads: int) -> torch.Tensor:
     width = check_shape(vectors, "... time width", "vectors")["width"]
     if heads < 1 or width % heads:
         raise ValueError(f"`heads` is {heads}, expected a number that divides the width {width} of `vectors`")
-    return rearrange(vectors, "... time (heads d_head) -> ... heads time d_head", heads=heads)
+    return vectors.unflatten(-1, (heads, -1)).transpose(-3, -2)  # (..., heads, time, d_head)
 
 
 def merge_heads(vectors: torch.Tensor) -> torch.Tensor:
@@ -39,7 +38,7 @@ def merge_heads(vectors: torch.Tensor) -> torch.Tensor:
             [5, 6, 7, 8]])
     """
     check_shape(vectors, "... heads time d_head", "vectors")
-    return rearrange(vectors, "... heads time d_head -> ... time (heads d_head)")
+    return vectors.transpose(-3, -2).flatten(-2)  # (..., time, heads * d_head)
 
 
 class MultiHeadAttention(nn.Module):

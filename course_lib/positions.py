@@ -94,10 +94,12 @@ def rotate_by_position(vectors: torch.Tensor, start: int = 0) -> torch.Tensor:
     sizes = check_shape(vectors, "... time width", "vectors")
     positions = torch.arange(start, start + sizes["time"], device=vectors.device)  # (time,)
     angle = angles(positions, sizes["width"])  # (time, width / 2)
-    cosine, sine = angle.cos().to(vectors.dtype), angle.sin().to(vectors.dtype)
-    first, second = vectors[..., 0::2], vectors[..., 1::2]  # each (..., time, width / 2)
-    pairs = torch.stack([first * cosine - second * sine, first * sine + second * cosine], dim=-1)
-    return rearrange(pairs, "... time pair two -> ... time (pair two)")
+    # A pair of entries is a complex number; to turn it by an angle is to multiply it by the number of length 1 there.
+    precise = vectors.to(torch.promote_types(vectors.dtype, torch.float32))  # no complex numbers of lower precision
+    turns = torch.polar(torch.ones_like(angle), angle).to(precise.dtype.to_complex())  # (time, width / 2)
+    pairs = precise.unflatten(-1, (-1, 2)).clone(memory_format=torch.contiguous_format)  # (..., time, width / 2, 2)
+    turned = torch.view_as_real(torch.view_as_complex(pairs) * turns)  # (..., time, width / 2, 2)
+    return turned.flatten(-2).to(vectors.dtype)  # (..., time, width)
 
 
 def rotary_attention(

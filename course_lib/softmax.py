@@ -5,7 +5,7 @@ import torch
 from course_lib.shapes import check_shape
 
 
-def softmax(scores: torch.Tensor, temperature: float = 1.0) -> torch.Tensor:
+def softmax_step_by_step(scores: torch.Tensor, temperature: float = 1.0) -> torch.Tensor:
     """Turn scores (..., n) into weights (..., n): never negative, summing to one, larger where the score is larger.
 
     As `temperature` falls to 0 the weights approach the one-hot argmax (shared evenly among ties); as it grows they
@@ -13,17 +13,31 @@ def softmax(scores: torch.Tensor, temperature: float = 1.0) -> torch.Tensor:
     1. A score of -inf gets weight 0; where all scores are -inf there is nothing to share, and the weights are nan.
     Raises ValueError for a temperature that is not positive. After Bridle (1990).
 
-    >>> softmax(torch.tensor([1.0, 2.0, 3.0]))
+    >>> softmax_step_by_step(torch.tensor([1.0, 2.0, 3.0]))
     tensor([0.0900, 0.2447, 0.6652])
-    >>> softmax(torch.tensor([1.0, 2.0, 3.0]), temperature=0.1)
+    >>> softmax_step_by_step(torch.tensor([1.0, 2.0, 3.0]), temperature=0.1)
     tensor([2.0611e-09, 4.5398e-05, 9.9995e-01])
     """
-    check_shape(scores, "... n", "scores")
-    if not temperature > 0:
-        raise ValueError(f"`temperature` is {temperature}, expected a positive number")
+    _check(scores, temperature)
     below_the_largest = scores - scores.amax(dim=-1, keepdim=True)  # (..., n)
     exponentials = (below_the_largest / temperature).exp()  # (..., n)
     return exponentials / exponentials.sum(dim=-1, keepdim=True)  # (..., n)
+
+
+def softmax(scores: torch.Tensor, temperature: float = 1.0) -> torch.Tensor:
+    """Turn scores (..., n) into weights as `softmax_step_by_step` does, by torch's kernel.
+
+    The kernel computes the same in one pass, and keeps the weights alone for the way back. Raises ValueError for a
+    temperature that is not positive.
+
+    >>> softmax(torch.tensor([1.0, 2.0, 3.0]))
+    tensor([0.0900, 0.2447, 0.6652])
+    """
+    _check(scores, temperature)
+    if temperature != 1:
+        # The difference first: a low temperature would divide large scores out of what a float can hold.
+        scores = (scores - scores.amax(dim=-1, keepdim=True)) / temperature  # (..., n)
+    return scores.softmax(dim=-1)  # (..., n)
 
 
 def softmax_jacobian(weights: torch.Tensor) -> torch.Tensor:
@@ -39,3 +53,10 @@ def softmax_jacobian(weights: torch.Tensor) -> torch.Tensor:
     check_shape(weights, "... n", "weights")
     outer_product = weights.unsqueeze(-1) * weights.unsqueeze(-2)  # (..., n, n)
     return torch.diag_embed(weights) - outer_product  # (..., n, n)
+
+
+def _check(scores: torch.Tensor, temperature: float) -> None:
+    """Raise ValueError unless there is an axis to share along, and a positive temperature."""
+    check_shape(scores, "... n", "scores")
+    if not temperature > 0:
+        raise ValueError(f"`temperature` is {temperature}, expected a positive number")
