@@ -8,6 +8,8 @@ from playwright.sync_api import Page
 AXE = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text(encoding="utf-8")
 MARK = "data-contrast-is-judged"
 TEXTS_TO_JUDGE = Path(__file__).with_name("texts_to_judge.js").read_text(encoding="utf-8")
+# Colours that fade from one scheme to the other are judged where they end, without waiting for it.
+AT_ONCE = "*, ::before, ::after { transition-duration: 0s !important; animation-duration: 0s !important }"
 # preload would fetch the style sheets once more, and complain in the console
 OPTIONS = {"preload": False, "resultTypes": ["violations"]}
 # In the dark the elements are the same, but for their colours and for pictures that are shown there alone.
@@ -16,6 +18,7 @@ IN_THE_DARK = {"runOnly": ["color-contrast", "link-in-text-block", "image-alt", 
 
 def violations(page: Page) -> dict[str, list[str]]:
     """Return, by colour scheme, what breaks a rule, as "rule: element"."""
+    page.add_style_tag(content=AT_ONCE)
     page.evaluate(AXE)
     page.evaluate("(mark) => axe.configure({rules: [{id: 'color-contrast', selector: `[${mark}]`}]})", MARK)
     return {scheme: _in_scheme(page, scheme) for scheme in ("light", "dark")}
@@ -25,7 +28,6 @@ def _in_scheme(page: Page, scheme: str) -> list[str]:
     page.emulate_media(color_scheme=scheme)
     # The theme's own switch follows the scheme; a page without one follows by its style sheet.
     page.wait_for_function(f"[undefined, '{scheme}'].includes(document.documentElement.dataset.theme)")
-    page.evaluate("Promise.all(document.getAnimations().map((fading) => fading.finished)).then(() => null)")
     page.evaluate(TEXTS_TO_JUDGE, MARK)
     options = OPTIONS | (IN_THE_DARK if scheme == "dark" else {})
     found = page.evaluate("(options) => axe.run(options)", options)["violations"]
