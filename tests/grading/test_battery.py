@@ -8,6 +8,7 @@ repeats everything under each of those.
 import concurrent.futures
 import contextlib
 import ctypes
+import functools
 import json
 import multiprocessing
 import os
@@ -40,9 +41,9 @@ BATTERY = Path(__file__).parent / "battery"
 TIERS = ("bubblewrap", "landlock")
 SEEDS = tuple(map(int, os.environ.get("COURSE_BATTERY_SEEDS", "1").split()))
 LIMITS = Limits(wall=3.0, step=1.0)
-# A verdict is promised within the wall limit and a second. The two shared cores of a small machine, on which other
-# tests run at the same time, get this much more before it counts as late.
-SLACK = 2.0
+# A verdict is promised within the wall limit and a second. On the two cores of a small machine, which other tests and
+# other people use at the same time, everything takes several times as long: this much more before it counts as late.
+SLACK = 6.0
 HONEST = "honest_answers"
 # What an attack reaches although it should not, by attack and lock, and why that is borne. A test fails when one of
 # these begins to hold. None of them sees, changes or disturbs anything outside its own process.
@@ -527,6 +528,7 @@ def _faults(record: Record, attack: Submission, outside: Outside) -> list[str]:
     return faults
 
 
+@functools.cache
 def _solution_lines() -> set[str]:
     """Return the lines of the worked solutions that are long enough to tell where they come from."""
     text = "".join(path.read_text(encoding="utf-8") for path in (root() / "solutions").glob("*.md"))
