@@ -12,6 +12,8 @@ PYTHON  ?= python3
 BIN     := .venv/bin
 PYTEST  := $(BIN)/python -m pytest --quiet
 WORKERS := --numprocesses auto --maxprocesses 8
+# One more than there are cores: many of these tests wait for a time limit, and something else can work meanwhile.
+WAITING = --numprocesses $(shell $(PYTHON) -c 'import os; print(min(8, 1 + os.cpu_count()))') --dist worksteal
 PORT    ?= 8000
 MINUTES ?= 60
 # Of all that is random in the tests; another one makes them look elsewhere.
@@ -70,14 +72,14 @@ test:
 	@MAKE=$(MAKE) $(PYTHON) tests/timed.py .venv/.installed check test-code test-notebooks book test-rendered
 
 test-code: .venv/.installed .venv/.locks
-	$(PYTEST) $(WORKERS) -m "not rendered"
+	$(PYTEST) $(WAITING) -m "not rendered"
 
 test-notebooks: .venv/.installed
 	$(PYTEST) $(WORKERS) --dist loadfile --nbval --nbval-current-env book
 
 # A run of its own: Playwright keeps an event loop in its process, and other tests start theirs.
 test-rendered: _build/html/.built .venv/.browser
-	$(PYTEST) $(WORKERS) --dist loadgroup -m rendered tests/book
+	$(PYTEST) $(WORKERS) --maxschedchunk 1 -m rendered tests/book
 
 .venv/.created:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "The course needs Python 3.11 or later; $(PYTHON) is Python %d.%d. Name another one: make PYTHON=python3.11" % sys.version_info[:2])'

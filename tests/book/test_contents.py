@@ -88,13 +88,3 @@ def test_pictures_are_described(parts):
         if "_images/" in source and (not (alt or "").strip() or alt.endswith(Path(source).suffix))
     ]
     assert not silent, f"pictures without a description (alt): {silent}"
-
-
-@pytest.mark.rendered
-@pytest.mark.parametrize("folder", ["exercises", "solutions"])
-def test_a_folder_of_which_one_page_is_opened_as_a_file_has_the_same_scripts_throughout(folder):
-    pages = [page.read_text(encoding="utf-8") for page in built_pages() if page.parent == HTML / folder]
-    scripts = {tuple(sorted(re.findall(r'<script[^>]*\ssrc="([^"]+)"', page))) for page in pages}
-    assert len(pages) == len(CHAPTERS) and len(scripts) == 1 and scripts != {()}
-    # An address from the root of a site leads nowhere from a file.
-    assert not [each for page in pages for each in re.findall(r'\s(?:src|href)="(/[^"]*)"', page)]

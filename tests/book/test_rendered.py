@@ -1,58 +1,52 @@
-"""Every page of the built book in a real browser, as a site and as files.
+"""Every page of the built book in a real browser, loaded once and looked at from all sides.
 
-A page is loaded once for each of the two, and looked at from all sides; the tests read what was seen.
+A page that is opened as a file can do less than one that a server sends: it reads no other file, and an address from
+the root of a site leads it nowhere. So every page is opened as a file, and one for each set of scripts as a site.
 """
 
-from dataclasses import dataclass, field
+import re
+from collections.abc import Iterator
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from threading import Thread
 
 import pytest
+from playwright.sync_api import Page
 
 from tests.book.accessibility import violations
 from tests.book.pages import HTML, built_pages, contents
 
 DESKTOP, TELEPHONE = 1280, 390
+UNDRAWN = """() => [...document.querySelectorAll(".math")]
+    .filter((formula) => !formula.querySelector("mjx-container") || formula.querySelector("mjx-merror"))
+    .map((formula) => formula.textContent.trim())"""
+UNSEEN = "() => [...document.images].filter((image) => !image.naturalWidth).map((image) => image.src)"
+
+
+def scripts(page: Path) -> tuple[str, ...]:
+    """Return which scripts a page has: its own, and those of other files."""
+    return tuple(sorted(re.findall(r"<script[^>]*?(?:\ssrc=\"(?:\.\./)*([^\"]*)\"[^>]*)?>", page.read_text("utf-8"))))
+
 
 # Without a built book there is nothing to list: the entries of the contents then fail, one by one.
+# The largest come first: who works beside has something to do until the end.
 PAGES = (
-    [page.relative_to(HTML).as_posix() for page in built_pages()]
+    sorted(built_pages(), key=lambda page: page.stat().st_size, reverse=True)
     if HTML.exists()
-    else [f"{p}.html" for p in contents()]
+    else [HTML / f"{page}.html" for page in contents()]
 )
-# What a page opened as a file cannot do is up to its scripts: those of exercises and solutions are the theme's, so that
-# the first of each speaks for all.
-FOLDERS = [page.partition("/")[0] for page in PAGES]
-FILES = [page for page, folder in zip(PAGES, FOLDERS, strict=True) if folder not in ("exercises", "solutions")]
-FILES += [PAGES[FOLDERS.index(folder)] for folder in ("exercises", "solutions") if folder in FOLDERS]
+ONE_OF_EACH = list({scripts(page): page for page in PAGES if page.exists()}.values())
 VISITS = [
-    pytest.param((page, way), id=f"{page}-{way}", marks=pytest.mark.xdist_group(page))
-    for way, pages in (("http", PAGES), ("file", FILES))
+    pytest.param(way, name := page.relative_to(HTML).as_posix(), id=f"{name}-{way}")
+    for way, pages in (("file", PAGES), ("http", ONE_OF_EACH))
     for page in pages
 ]
-pytestmark = [pytest.mark.rendered, pytest.mark.parametrize("visit", VISITS, indirect=True)]
-
-
-@dataclass
-class Visit:
-    """What a browser saw on one page."""
-
-    foreign_requests: list[str] = field(default_factory=list)
-    complaints: list[str] = field(default_factory=list)  # of the console and of scripts
-    widths: dict[int, int] = field(default_factory=dict)  # of the page, by that of the window
-    violations: dict[str, list[str]] = field(default_factory=dict)  # of accessibility, by colour scheme
-    undrawn_formulas: list[str] = field(default_factory=list)
-    missing_pictures: list[str] = field(default_factory=list)
 
 
 class _QuietHandler(SimpleHTTPRequestHandler):
     def log_message(self, *arguments):
         pass
-
-    def end_headers(self):
-        self.send_header("Cache-Control", "max-age=3600")  # what pages share is fetched once, as from any other server
-        super().end_headers()
 
 
 @pytest.fixture(scope="module")
@@ -66,61 +60,50 @@ def addresses():
 
 
 @pytest.fixture(scope="module")
-def context(browser):
-    """One window for all pages: what they share is read once."""
-    with browser.new_context(viewport={"width": DESKTOP, "height": 900}) as context:
-        yield context
+def page(browser):
+    """One tab for all pages: what they share is read once, and to open a tab takes as long as to load a page."""
+    with browser.new_page() as page:
+        yield page
 
 
-@pytest.fixture(scope="module")
-def visit(request, context, addresses):
-    page_name, way = request.param
-    home = addresses[way]
-    visit = Visit()
-    page = context.new_page()
-    page.on(
-        "request", lambda each: each.url.startswith((home, "data:", "blob:")) or visit.foreign_requests.append(each.url)
-    )
-    page.on("console", lambda message: message.type == "error" and visit.complaints.append(message.text))
-    page.on("pageerror", lambda error: visit.complaints.append(str(error)))
-    page.goto(f"{home}/{page_name}")
+@pytest.mark.rendered
+@pytest.mark.parametrize(("way", "name"), VISITS)
+def test_page_is_sound_from_all_sides(page, addresses, way, name):
+    faults = []
+
+    def request(each):
+        if not each.url.startswith((addresses[way], "data:", "blob:")):
+            faults.append(f"asks another host: {each.url}")
+
+    def console(message):
+        if message.type == "error":
+            faults.append(f"complains in the console: {message.text}")
+
+    def error(each):
+        faults.append(f"has a script that stops: {each}")
+
+    page.set_viewport_size({"width": DESKTOP, "height": 900})
+    heard = {"request": request, "console": console, "pageerror": error}
+    for event, listener in heard.items():
+        page.on(event, listener)
+    page.goto(f"{addresses[way]}/{name}")
     page.evaluate("window.MathJax?.startup?.promise")
-    visit.undrawn_formulas = page.evaluate(
-        """() => [...document.querySelectorAll(".math")]
-            .filter((formula) => !formula.querySelector("mjx-container") || formula.querySelector("mjx-merror"))
-            .map((formula) => formula.textContent.trim())"""
-    )
-    visit.missing_pictures = page.evaluate(
-        "() => [...document.images].filter((image) => !image.naturalWidth).map((image) => image.src)"
-    )
-    if way == "http":  # the elements and colours of a page are the same when it is opened as a file
-        visit.violations = violations(page)
+    faults += _seen(page, colours=way == "file")  # elements and colours are the same both ways
+    for event, listener in heard.items():
+        page.remove_listener(event, listener)
+    assert not faults, "\n".join(faults)
+
+
+def _seen(page: Page, colours: bool) -> Iterator[str]:
+    """Say what is wrong with an open page for who looks at it."""
+    yield from (f"does not draw the formula: {formula}" for formula in page.evaluate(UNDRAWN))
+    yield from (f"does not show the picture: {picture}" for picture in page.evaluate(UNSEEN))
     for width in (DESKTOP, TELEPHONE):
         page.set_viewport_size({"width": width, "height": 900})
-        visit.widths[width] = page.evaluate("document.documentElement.scrollWidth")
-    page.close()
-    return visit
-
-
-def test_page_asks_no_other_host(visit):
-    assert not visit.foreign_requests, "\n".join(visit.foreign_requests)
-
-
-def test_page_is_silent_in_the_console(visit):
-    assert not visit.complaints, "\n".join(visit.complaints)
-
-
-def test_page_is_no_wider_than_its_window(visit):
-    assert visit.widths == {DESKTOP: DESKTOP, TELEPHONE: TELEPHONE}
-
-
-def test_axe_finds_nothing_in_light_and_dark(visit):
-    assert not any(visit.violations.values()), "\n".join(visit.violations["light"] + visit.violations["dark"])
-
-
-def test_mathematics_is_drawn(visit):
-    assert not visit.undrawn_formulas, "\n".join(visit.undrawn_formulas)
-
-
-def test_pictures_are_shown(visit):
-    assert not visit.missing_pictures, "\n".join(visit.missing_pictures)
+        own = page.evaluate("document.documentElement.scrollWidth")
+        if own != width:
+            yield f"is {own} pixels wide in a window of {width}"
+    if colours:
+        page.set_viewport_size({"width": DESKTOP, "height": 900})
+        for scheme, found in violations(page).items():
+            yield from (f"breaks a rule of accessibility in the {scheme}: {each}" for each in found)

@@ -1,6 +1,7 @@
 // Marks the texts whose contrast axe is to judge: one for each look, and by that all of them. A look is what contrast is
 // made of: colour, size and weight of a text, and what lies behind it. A page of code shows thousands of texts in some
 // thirty looks, and axe takes a millisecond or two for each.
+// What was marked before, in another colour scheme, stays so.
 // A text that is placed over others, cut off by its box or switched off stands for itself alone.
 (mark) => {
     const backgrounds = new Map([[null, { look: "", box: null, placed: false }]]);
@@ -23,7 +24,6 @@
 
     const alike = new Map();
     for (const element of document.body.querySelectorAll("*")) {
-        element.removeAttribute(mark);
         if (!ownText(element) && !element.matches("input, select, textarea")) continue;
         if (!element.checkVisibility({ opacityProperty: true, visibilityProperty: true })) continue;
         if (element.closest("mjx-assistive-mml")) continue;  // formulas for a screen reader, cut off from sight by MathJax

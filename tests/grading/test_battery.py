@@ -8,12 +8,14 @@ repeats everything under each of those.
 import concurrent.futures
 import contextlib
 import ctypes
+import functools
 import json
 import multiprocessing
 import os
 import re
 import secrets
 import select
+import shutil
 import socket
 import sqlite3
 import subprocess
@@ -40,9 +42,10 @@ BATTERY = Path(__file__).parent / "battery"
 TIERS = ("bubblewrap", "landlock")
 SEEDS = tuple(map(int, os.environ.get("COURSE_BATTERY_SEEDS", "1").split()))
 LIMITS = Limits(wall=3.0, step=1.0)
-# A verdict is promised within the wall limit and a second. The two shared cores of a small machine, on which other
-# tests run at the same time, get this much more before it counts as late.
-SLACK = 2.0
+# A verdict is promised within the wall limit and a second. Where others use the machine at the same time, what its
+# worker waits for gets this much more before it counts as late; what the grader itself waits for a core is not counted.
+SLACK = 4.0
+PATIENCE = 60.0  # seconds beyond the limit after which a grader counts as one that hangs
 HONEST = "honest_answers"
 # What an attack reaches although it should not, by attack and lock, and why that is borne. A test fails when one of
 # these begins to hold. None of them sees, changes or disturbs anything outside its own process.
@@ -198,15 +201,25 @@ class Grader:
         self.processes = _descendants()
 
     def grade(self, submission: Submission, seed: int) -> Record:
-        """Return the record; raises TimeoutError or BrokenProcessPool where the grader did not survive."""
+        """Return the record; raises TimeoutError or BrokenProcessPool where the grader did not survive.
+
+        Its seconds are those of a grader alone on the machine: without the time that it waited for a core.
+        """
+        waited = self._waited_for_a_core()
         settings = Settings(seed, submission.asked, LIMITS, self.tier)
         future = self._pool.submit(grade_submission, submission.name, submission.paths, settings)
         try:
-            return future.result(LIMITS.wall + 15)
+            record = future.result(LIMITS.wall + PATIENCE)
+            return replace(record, seconds=record.seconds - (self._waited_for_a_core() - waited))
         except (TimeoutError, BrokenProcessPool):
             self.close()
             self.start()
             raise
+
+    def _waited_for_a_core(self) -> float:
+        (process,) = self._pool._processes
+        files = Path(f"/proc/{process}/task").glob("*/schedstat")  # nanoseconds on a core, and waiting for one
+        return sum(int(file.read_text().split()[1]) for file in files) / 1e9
 
     def close(self) -> None:
         """End the process, whatever it is doing."""
@@ -442,6 +455,8 @@ def test_an_attack_gains_nothing(name, seed, grader, outside, request):
     if left:
         faults.append(f"processes were left behind: {left}")
     grader.processes = _descendants()
+    for submission in (attack, honest):
+        shutil.rmtree(Path(submission.paths[0]).parent)  # else each listing of what is outside is longer than the last
     assert not faults, "\n".join(faults)
 
 
@@ -527,6 +542,7 @@ def _faults(record: Record, attack: Submission, outside: Outside) -> list[str]:
     return faults
 
 
+@functools.cache
 def _solution_lines() -> set[str]:
     """Return the lines of the worked solutions that are long enough to tell where they come from."""
     text = "".join(path.read_text(encoding="utf-8") for path in (root() / "solutions").glob("*.md"))

@@ -1,4 +1,4 @@
-"""Two thousand broken notebooks, the same ones each time: the grader neither stops nor loses a row over any of them."""
+"""A thousand broken notebooks, the same ones each time: the grader neither stops nor loses a row over any of them."""
 
 import copy
 import json
@@ -141,7 +141,7 @@ def tier():
 SEEN: dict[str, int] = {}
 
 
-@settings(max_examples=2000, derandomize=True, database=None, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=1000, derandomize=True, database=None, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=files())
 def _every_notebook_gets_its_row(tier, data):
     with tempfile.TemporaryDirectory() as folder:
@@ -163,4 +163,4 @@ def test_every_mutated_notebook_gets_its_row(tier):
     SEEN.clear()
     _every_notebook_gets_its_row(tier)
     # The mutations are worth something only where all kinds of verdicts come of them.
-    assert SEEN[GRADED] > 100 and SEEN[UNREADABLE] > 500 and SEEN["right"] > 50, SEEN
+    assert SEEN[GRADED] > 50 and SEEN[UNREADABLE] > 250 and SEEN["right"] > 25, SEEN
