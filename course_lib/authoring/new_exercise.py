@@ -30,8 +30,9 @@ def draw(generator: torch.Generator) -> Case:
     return {{"inputs": normal(generator, *sizes(generator, 4, 5))}}
 
 
-# How people go wrong, a paragraph each: `name => property that it loses`; lines of the worked answer (-, by default those
-# of the paragraph above) and what becomes of them (+); what the learner is told. See `course_lib.grading.mistakes`.
+# How people go wrong, a paragraph each: `name => property that it loses`; lines of the worked answer (-, by default
+# those of the paragraph above), what becomes of them (+), and a sentence for the learner. See
+# `course_lib.grading.mistakes`.
 MISTAKES = """
 <<a name>> => the values
 - return inputs.clone()
