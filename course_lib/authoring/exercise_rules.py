@@ -20,6 +20,7 @@ from course_lib.grading.exercise import Case, Exercise, Task
 from course_lib.grading.wording import finding
 from course_lib.project import CourseError, root
 
+LEFT_TO_WRITE = re.compile(r"<<[^<>]+>>")  # in the skeletons of `course new-exercise`
 VARIANTS = 3  # right answers that are written in different ways, for each function
 Rule = Callable[[Catalogue, Exercise, range], Iterator[str]]
 
@@ -196,7 +197,21 @@ def stub_is_in_step(of: Catalogue, exercise: Exercise, seeds: range) -> Iterator
         yield f"exercises/{stub.name} is not in step with {page.name}: run `course make-exercises`"
 
 
+def nothing_is_left_of_the_skeleton(of: Catalogue, exercise: Exercise, seeds: range) -> Iterator[str]:
+    """What stood in `<<...>>` for the author to write is written."""
+    page = of.page(exercise.id[:2])
+    section = re.search(rf"^## {re.escape(exercise.id)}$.*?(?=^## |\Z)", page.read_text(encoding="utf-8"), re.M | re.S)
+    texts = {page.name: section[0] if section else ""}
+    for path in (Path(of.module(exercise.id).__file__), root() / variants_file(of, exercise.id)):
+        if path.exists():
+            texts["/".join(path.parts[-4:])] = path.read_text(encoding="utf-8")
+    for name, text in texts.items():
+        for left in LEFT_TO_WRITE.findall(text):
+            yield f"{name}: still to be written: {' '.join(left.split())}"
+
+
 RULES: tuple[Rule, ...] = (
+    nothing_is_left_of_the_skeleton,
     is_complete,
     examples_are_cases,
     cases_repeat,

@@ -1,4 +1,8 @@
-"""The three files of a new exercise, with their skeletons: `course new-exercise 03.6 "Double it"`."""
+"""The three files of a new exercise, with their skeletons: `course new-exercise 03.6 "Double it"`.
+
+A skeleton is an exercise that keeps all rules, so that its form can be seen, but for what stands in `<<...>>`: that is
+for its author to write, and a rule asks for it.
+"""
 
 import re
 from pathlib import Path
@@ -26,9 +30,24 @@ def draw(generator: torch.Generator) -> Case:
     return {{"inputs": normal(generator, *sizes(generator, 4, 5))}}
 
 
-# How people go wrong, a paragraph each: `name => property`, the lines of the worked answer before (-) and after (+),
-# and what to tell the learner. See `course_lib.grading.mistakes`.
+# How people go wrong, a paragraph each: `name => property that it loses`; lines of the worked answer (-, by default
+# those of the paragraph above), what becomes of them (+), and a sentence for the learner. See
+# `course_lib.grading.mistakes`.
 MISTAKES = """
+<<a name>> => the values
+- return inputs.clone()
++ return -inputs
+this <<does what; what to do instead>>
+
+<<another name>> => the values
++ return inputs + 1
+this <<does what; what to do instead>>
+
+inputs overwritten => inputs unchanged
++ result = inputs.clone()
++ inputs.zero_()
++ return result
+this writes into the caller's own inputs; make a new tensor for the result
 """
 
 EXERCISE = Exercise(
@@ -39,7 +58,7 @@ EXERCISE = Exercise(
         Task(
             function="{name}",
             parameters=("inputs",),
-            returns="the inputs, in their shape",
+            returns="<<what, and its shape>>",
             cases=draw,
             examples=({{"inputs": torch.tensor([[1.0, 2.0]])}},),
             reference={name},
@@ -50,24 +69,42 @@ EXERCISE = Exercise(
             mistakes=MISTAKES,
         ),
     ),
-    hints=(),
+    hints=(
+        "<<a nudge: what to look at>>",
+        "<<a plan: the steps, in words>>",
+        "<<nearly the line: which function of torch does it>>",
+    ),
 )
 '''
-VARIANTS = '''"""Right answers to {id} that are written in other ways: `{name}_by_loops`, and at least two more."""
+VARIANTS = '''"""Right answers to {id} that are written in other ways: their names begin with that of the function."""
+
+import torch
+
+
+def {name}_by_loops(inputs):
+    return torch.stack([row.clone() for row in inputs])  # <<your answer, with loops>>
+
+
+def {name}_in_double(inputs):
+    return inputs.double().float()  # <<your answer, in other numbers>>
+
+
+def {name}_by_other_functions(inputs):
+    return torch.zeros_like(inputs).add(inputs)  # <<your answer, by other functions of torch>>
 '''
 PAGE = """
 +++
 
 ## {id}
 
-Write `{name}(inputs)`: what it takes, with shapes; what it returns; one example small enough to check by hand; what is
-verified.
+Write `{name}(inputs)`: <<what it takes, with shapes; what it returns; one example small enough to check by hand; what
+is verified>>.
 
 ```{{code-cell}} ipython3
 :tags: [answer]
 
 def {name}(inputs):
-    \"\"\"Inputs (...) -> the same shape.\"\"\"
+    \"\"\"<<Inputs (...) -> what, in which shape>>.\"\"\"
     # BEGIN SOLUTION
     return inputs.clone()
     # END SOLUTION
@@ -80,7 +117,7 @@ check({name})
 ```
 
 <!-- BEGIN SOLUTION -->
-What explains the answer.
+<<What explains the answer.>>
 <!-- END SOLUTION -->
 """
 
