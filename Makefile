@@ -62,6 +62,8 @@ check: .venv/.installed
 	$(BIN)/course make-exercises --check
 
 check-exercise: .venv/.installed
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/ruff format --check --quiet .
 	@$(BIN)/course check-exercise $(ID)
 
 soak: .venv/.installed .venv/.locks
