@@ -138,8 +138,8 @@ class CachedDecoder:
         """Return for each row (batch,) a known one that it begins with, its own one if it can; None if one has none."""
         if self._known is None or self._known.shape[1] >= tokens.shape[1]:
             return None
-        begins = tokens[:, None, : self._known.shape[1]] == self._known  # (batch, known, length)
-        fits = begins.all(dim=-1)  # (batch, known)
-        if fits.shape[0] == fits.shape[1] and fits.diagonal().all():
-            return torch.arange(len(fits), device=tokens.device)  # (batch,)
+        beginnings = tokens[:, : self._known.shape[1]]  # (batch, length)
+        if torch.equal(beginnings, self._known):
+            return torch.arange(len(tokens), device=tokens.device)  # (batch,)
+        fits = (beginnings[:, None] == self._known).all(dim=-1)  # (batch, known)
         return fits.int().argmax(dim=1) if fits.any(dim=1).all() else None  # (batch,)

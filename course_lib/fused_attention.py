@@ -36,10 +36,11 @@ def fused_attention(
     by_kernel = causal and mask is None and queries == keys
     if causal and not by_kernel:
         mask = with_future_hidden(mask, queries, keys, query.device)  # (..., query, key)
-    # Torch's kernels are for four axes, (batch, heads, time, width); with fewer it falls back to the plain product.
-    four = [each[(None,) * max(0, 4 - each.dim())] for each in (query, key, value)]
-    output = functional.scaled_dot_product_attention(*four, attn_mask=mask, is_causal=by_kernel)
-    return output.reshape(*query.shape[:-1], value.shape[-1])  # (..., query, d_value)
+    if missing := max(0, 4 - query.dim()):
+        # Torch's kernels are for four axes, (batch, heads, time, width); with fewer it falls back to the plain product.
+        query, key, value = (each[(None,) * missing] for each in (query, key, value))
+    output = functional.scaled_dot_product_attention(query, key, value, attn_mask=mask, is_causal=by_kernel)
+    return output[(0,) * missing] if missing else output  # (..., query, d_value)
 
 
 def fused_rotary_attention(

@@ -22,4 +22,5 @@ def token_losses(logits: torch.Tensor, targets: torch.Tensor, smoothing: float =
         raise ValueError(f"`targets` has shape {tuple(targets.shape)}, expected {tuple(logits.shape[:-1])}")
     normaliser = logits.logsumexp(dim=-1)  # (...): what all tokens together weigh
     right = logits.gather(-1, targets.unsqueeze(-1)).squeeze(-1)  # (...)
-    return normaliser - (1 - smoothing) * right - smoothing * logits.mean(dim=-1)  # (...)
+    losses = normaliser - right  # (...)
+    return losses + smoothing * (right - logits.mean(dim=-1)) if smoothing else losses  # (...)

@@ -1,5 +1,7 @@
 """Positions: what is added to the inputs, or done to the scores, so that attention can tell first from last."""
 
+from functools import cache
+
 import torch
 from einops import rearrange
 from torch import nn
@@ -92,14 +94,24 @@ def rotate_by_position(vectors: torch.Tensor, start: int = 0) -> torch.Tensor:
             [-0.4161,  0.9093]])
     """
     sizes = check_shape(vectors, "... time width", "vectors")
-    positions = torch.arange(start, start + sizes["time"], device=vectors.device)  # (time,)
-    angle = angles(positions, sizes["width"])  # (time, width / 2)
-    # A pair of entries is a complex number; to turn it by an angle is to multiply it by the number of length 1 there.
+    end = start + sizes["time"]
     precise = vectors.to(torch.promote_types(vectors.dtype, torch.float32))  # no complex numbers of lower precision
-    turns = torch.polar(torch.ones_like(angle), angle).to(precise.dtype.to_complex())  # (time, width / 2)
+    turns = _turns(1 << (end - 1).bit_length(), sizes["width"], precise.dtype.to_complex(), vectors.device)[start:end]
+    # A pair of entries is a complex number; to turn it by an angle is to multiply it by the number of length 1 there.
     pairs = precise.unflatten(-1, (-1, 2)).clone(memory_format=torch.contiguous_format)  # (..., time, width / 2, 2)
     turned = torch.view_as_real(torch.view_as_complex(pairs) * turns)  # (..., time, width / 2, 2)
     return turned.flatten(-2).to(vectors.dtype)  # (..., time, width)
+
+
+@cache
+def _turns(time: int, width: int, dtype: torch.dtype, device: torch.device) -> torch.Tensor:
+    """Return the complex number of length 1 at each of the `angles` of `time` positions: (time, width / 2).
+
+    They are asked for at every step, and computed once for each length, of which there are few: powers of 2.
+    """
+    with torch.inference_mode(False):  # a tensor that was made in that mode may take no part in training later
+        angle = angles(torch.arange(time, device=device), width)  # (time, width / 2)
+        return torch.polar(torch.ones_like(angle), angle).to(dtype)
 
 
 def rotary_attention(
