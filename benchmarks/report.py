@@ -92,7 +92,7 @@ def _aim(goal: Goal) -> str:
 
 
 def draw(family: Family) -> Figure | None:
-    """Draw the ratios of one kind of work, a panel for each row whose candidates did the same; None without such rows."""
+    """Draw the ratios of one kind of work, a panel for each row whose candidates did the same; None without one."""
     rows = [row for row in family.rows if row.comparable and row.measured]
     if not rows:
         return None

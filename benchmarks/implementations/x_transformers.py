@@ -26,6 +26,7 @@ def _model(sizes: Sizes) -> nn.Module:
         heads=sizes.heads,
         attn_dim_head=sizes.width // sizes.heads,
         attn_flash=True,
+        verbose=False,
     )
     return project.TransformerWrapper(num_tokens=sizes.vocab, max_seq_len=sizes.context, attn_layers=layers)
 
@@ -49,7 +50,7 @@ def writer(sizes: Sizes):
 def encoder_decoder(sizes: Sizes) -> Translator:
     """Return its encoder and decoder; the source's padding is hidden by its mask."""
     common = {"num_tokens": sizes.vocab, "max_seq_len": sizes.context, "depth": sizes.layers, "heads": sizes.heads}
-    common |= {"attn_dim_head": sizes.width // sizes.heads, "attn_flash": True}
+    common |= {"attn_dim_head": sizes.width // sizes.heads, "attn_flash": True, "verbose": False}
     made = _project().XTransformer(
         dim=sizes.width,
         tie_token_emb=True,
