@@ -1,4 +1,4 @@
-"""Model FLOPs utilisation (Chowdhery et al., 2022): the share of the processor's peak that a training step uses."""
+"""Model FLOPs utilisation (Chowdhery et al., 2023): the share of the processor's peak that a training step uses."""
 
 import torch
 

@@ -4,17 +4,21 @@ The page, `book/how_fast_is_it.md`, is written by hand and has no number in it. 
 kind of work and a picture where candidates did the same work; both are made here, of the result file alone.
 """
 
+from statistics import median
+
 import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
 
-from benchmarks.measuring import Measured
+from benchmarks.measuring import Measured, Spread
 from benchmarks.results import Family, Goal, Row
+from benchmarks.rows import NAMES
 from course_lib.figures import DARK_BLUE, LIGHT_BLUE, WIDTH, use_course_style
 from course_lib.files import complete_or_absent, write_atomically
 from course_lib.project import root
 
 PARTS = root() / "book" / "_data" / "how_fast"
 PICTURES = root() / "book" / "_static"
+NOT_YET = "*Not measured yet.*\n"
 HEAD = ("", "time", "ratio", "half of the rounds")
 
 
@@ -60,6 +64,22 @@ def conditions(family: Family) -> str:
     return f"*{sentence}{'; ' if peers else ''}{', '.join(peers)}.*"
 
 
+def spread(families: dict[str, Family]) -> str:
+    """Return in a sentence how far times and ratios spread: the median over all that is compared but the fastest."""
+    compared = [row for family in families.values() for row in family.rows if row.comparable]
+    others = [each for row in compared for each in row.measured if each.ratio.lower < each.ratio.upper]
+    times, ratios = (median(_width(getattr(each, name)) for each in others) for name in ("seconds", "ratio"))
+    return (
+        f"In the tables below, the middle half of an implementation's times is typically {times:.0%} wide, and the "
+        f"middle half of its ratios {ratios:.0%}.\n"
+    )
+
+
+def _width(values: Spread) -> float:
+    """Return how far the quartiles are apart, as a fraction of the median."""
+    return (values.upper - values.lower) / values.median
+
+
 def in_order(row: Row) -> list[Measured]:
     """Return the candidates of a row: the fastest first where they did the same work, else as they came."""
     return sorted(row.measured, key=lambda each: each.ratio.median) if row.comparable else row.measured
@@ -88,12 +108,13 @@ def duration(seconds: float) -> str:
 
 def _aim(goal: Goal) -> str:
     side, verdict = ("at least" if goal.at_least else "at most"), ("reached" if goal.reached else "not reached")
-    return f"Aim: {goal.text}, {side} {goal.bound:g}; it is {goal.value:.3g}, {verdict}."
+    value = f"{goal.value:,.0f}" if goal.value >= 100 else f"{goal.value:.3g}"
+    return f"Aim: {goal.text}, {side} {goal.bound:,g}; it is {value}, {verdict}."
 
 
 def draw(family: Family) -> Figure | None:
-    """Draw the ratios of one kind of work, a panel for each row whose candidates did the same; None without one."""
-    rows = [row for row in family.rows if row.comparable and row.measured]
+    """Draw the ratios of one kind of work, a panel for each row that compares at least three; None without one."""
+    rows = [row for row in family.rows if row.comparable and len(row.measured) > 2]
     if not rows:
         return None
     use_course_style()
@@ -129,9 +150,11 @@ def draw(family: Family) -> Figure | None:
 
 def write_page(families: dict[str, Family]) -> None:
     """Write the tables and the pictures of all that was measured."""
-    for name, family in families.items():
-        write_atomically(PARTS / f"{name}.md", markdown(family))
-        figure = draw(family)
+    write_atomically(PARTS / "spread.md", spread(families))
+    for name in NAMES:
+        family = families.get(name)
+        write_atomically(PARTS / f"{name}.md", markdown(family) if family else NOT_YET)
+        figure = draw(family) if family else None
         if figure is not None:
             with complete_or_absent(PICTURES / f"how_fast_{name}.png") as part:
                 figure.savefig(part, format="png", metadata={"Software": None})

@@ -15,7 +15,7 @@ from course_lib.positions import angles, sinusoidal_positions
 
 def writer(sizes: Sizes):
     """Return a function that writes on from a prompt (1, time) as our language model does."""
-    model = ours.model(sizes).eval()
+    model = ours.writing_model(sizes)
     angle = angles(torch.arange(sizes.context), sizes.width // sizes.heads)  # (context, d_head / 2)
     cosine, sine = angle.cos().float(), angle.sin().float()
 

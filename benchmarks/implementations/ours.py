@@ -37,15 +37,34 @@ def language_model(sizes: Sizes) -> Trainable:
     return Trainable(made, lambda tokens, targets: token_losses(made(tokens), targets).mean())
 
 
+def talkative(module: nn.Module, last_norm: nn.Module) -> nn.Module:
+    """Return the model with weights for which its tokens depend on what it has read.
+
+    Untrained, it would repeat one token: its table is the output, too, and a vector is most like itself. Random gains
+    of the last normalisation and larger weights of what sublayers add change that, and so equal texts mean something.
+    """
+    nn.init.normal_(last_norm.gain)
+    for name, parameter in module.named_parameters():
+        if name.endswith(("contract.weight", "to_output.weight")):
+            nn.init.normal_(parameter, std=3 * parameter.shape[1] ** -0.5)
+    return module.eval()
+
+
+def writing_model(sizes: Sizes) -> LanguageModel:
+    """Return a language model to write with."""
+    made = model(sizes)
+    return talkative(made, made.norm)
+
+
 def writer(sizes: Sizes):
     """Return a function that writes with the cache."""
-    made = model(sizes).eval()
+    made = writing_model(sizes)
     return lambda prompt, length: greedy_decode(made.next_token_scorer(), prompt, None, length)
 
 
 def writer_without_cache(sizes: Sizes):
     """Return a function that reads everything anew for each token: the specification of the cache."""
-    made = model(sizes).eval()
+    made = writing_model(sizes)
     return lambda prompt, length: greedy_decode(made.next_token_logits, prompt, None, length)
 
 

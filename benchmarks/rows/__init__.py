@@ -1,6 +1,7 @@
 """One module for each kind of work. Each has a TITLE, and `rows()`, which measures and yields one table after another.
 
 ASKED_FOR: measured only when it is named, because it takes minutes of its own.
+NAMES: in the order of the page.
 """
 
 NAMES = (
@@ -9,9 +10,9 @@ NAMES = (
     "writing",
     "encoder_decoder",
     "shakespeare",
+    "shakespeare_run",
     "grading",
     "checking",
     "starting",
-    "shakespeare_run",
     "book",
 )
