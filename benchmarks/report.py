@@ -100,10 +100,10 @@ def _cells(each: Measured, comparable: bool) -> list[str]:
 def duration(seconds: float) -> str:
     """Return a time with its unit.
 
-    >>> duration(0.01234), duration(2.5)
-    ('12.3 ms', '2.50 s')
+    >>> duration(0.014), duration(0.123), duration(2.5)
+    ('14.0 ms', '123 ms', '2.50 s')
     """
-    return f"{seconds:.2f} s" if seconds >= 1 else f"{1000 * seconds:.3g} ms"
+    return f"{seconds:.2f} s" if seconds >= 1 else f"{1000 * seconds:#.3g}".rstrip(".") + " ms"
 
 
 def _aim(goal: Goal) -> str:

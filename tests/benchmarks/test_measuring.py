@@ -36,9 +36,9 @@ def test_candidates_take_turns_and_the_first_round_does_not_count(clock):
 
         return Candidate(name, call)
 
-    times = interleave([working("a", 1.0), working("b", 2.0)], seconds=180.0, clock=clock)
-    assert turns == ["a", "b"] * 7  # the first round took 30 seconds: 6 of those fit
-    assert times == {"a": [1.0] * 6, "b": [2.0] * 6}
+    times = interleave([working("a", 1.0), working("b", 2.0)], seconds=240.0, clock=clock)
+    assert turns == ["a", "b"] * 9  # the first round took 30 seconds: 8 of those fit
+    assert times == {"a": [1.0] * 8, "b": [2.0] * 8}
 
 
 @pytest.mark.parametrize(("each", "rounds"), [(1000.0, LEAST_ROUNDS), (1e-6, MOST_ROUNDS), (0.0, MOST_ROUNDS)])
@@ -92,6 +92,12 @@ def test_the_fastest_is_chosen_among_those_that_do_the_same_work():
     times = {"product": [1.0, 1.0], "ours": [4.0, 4.0], "theirs": [2.0, 2.0]}
     ratios = {each.name: each.ratio.median for each in summarise(times, beside=["ours", "theirs"])}
     assert ratios == {"product": 0.5, "ours": 2.0, "theirs": 1.0}
+
+
+def test_the_fastest_is_who_wins_most_rounds_not_who_was_lucky_once():
+    times = {"a": [10.0, 10.0, 1.0, 1.0, 10.0], "b": [11.0, 9.0, 1.1, 1.1, 11.0]}
+    assert {each.name: each.seconds.median for each in summarise(times)} == {"a": 10.0, "b": 9.0}
+    assert {each.name: each.ratio.median for each in summarise(times)} == {"a": 1.0, "b": pytest.approx(1.1)}
 
 
 def test_ratios_of_different_numbers_of_rounds_make_no_sense():

@@ -33,10 +33,10 @@ def test_a_table_begins_with_the_fastest_and_its_columns_stand_below_each_other(
     assert report.text("Steps", row).splitlines() == [
         "",
         "Steps: a step",
-        "            time  ratio  half of the rounds",
-        "  theirs   10 ms   1.00        1.00 to 1.00",
-        "  ours     12 ms   1.20        1.10 to 1.30",
-        "  slow    100 ms  10.00      10.00 to 10.00",
+        "             time  ratio  half of the rounds",
+        "  theirs  10.0 ms   1.00        1.00 to 1.00",
+        "  ours    12.0 ms   1.20        1.10 to 1.30",
+        "  slow     100 ms  10.00      10.00 to 10.00",
         "  Aim: ours, to the fastest, at most 1.05; it is 1.2, not reached.",
         "  A note.",
     ]
@@ -44,14 +44,14 @@ def test_a_table_begins_with_the_fastest_and_its_columns_stand_below_each_other(
 
 def test_the_page_gets_the_same_and_says_on_what_it_was_measured(family):
     written = report.markdown(family)
-    assert "| theirs | 10 ms | 1.00 | 1.00 to 1.00 |\n| ours | 12 ms | 1.20 | 1.10 to 1.30 |\n" in written
+    assert "| theirs | 10.0 ms | 1.00 | 1.00 to 1.00 |\n| ours | 12.0 ms | 1.20 | 1.10 to 1.30 |\n" in written
     assert "- Not measured." in written
     assert "a processor" in written and "theirs at 0123456789" in written and "9876543210" not in written
 
 
 def test_work_of_different_kinds_has_no_ratios(row):
     apart = Row(row.title, row.measured, comparable=False)
-    assert "| ours | 12 ms | 11 ms to 13 ms |" in report.markdown(Family("Steps", [apart], FACTS | {"peers": {}}))
+    assert "| ours | 12.0 ms | 11.0 ms to 13.0 ms |" in report.markdown(Family("Steps", [apart], FACTS | {"peers": {}}))
     assert report.draw(Family("Steps", [apart], FACTS)) is None
 
 
