@@ -5,7 +5,7 @@
 #       make check   lint, and whether generated files are in step
 #       make check-exercise ID=03.6    what is missing in one exercise, in sentences
 #       make soak MINUTES=60           what must hold on every seed, on fresh ones
-#       make bench   how fast it is, beside torch's modules and, with PEERS_DIR, other projects  (ROWS="attention book": these alone)
+#       make bench ROWS="attention book"    how fast it is, beside torch's modules and what is in PEERS_DIR; all rows by default
 #       make clean   remove what the others made
 # Each step runs only when its inputs changed. Stamps: .venv/.installed, .venv/.browser, .venv/.locks, _build/html/.built
 
