@@ -5,6 +5,7 @@
 #       make check   lint, and whether generated files are in step
 #       make check-exercise ID=03.6    what is missing in one exercise, in sentences
 #       make soak MINUTES=60           what must hold on every seed, on fresh ones
+#       make bench ROWS="attention book"    how fast it is, beside torch's modules and what is in PEERS_DIR; all rows by default
 #       make clean   remove what the others made
 # Each step runs only when its inputs changed. Stamps: .venv/.installed, .venv/.browser, .venv/.locks, _build/html/.built
 
@@ -33,7 +34,7 @@ endif
 SOURCES := _config.yml $(TOC) $(shell find book exercises solutions course_lib -type f -not -path 'book/text/*' \
     -not -path '*/.*' -not -path '*/__pycache__/*' 2>/dev/null)
 
-.PHONY: book serve check check-exercise soak test test-code test-notebooks test-rendered clean
+.PHONY: book serve check check-exercise soak bench test test-code test-notebooks test-rendered clean
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 
@@ -68,6 +69,9 @@ check-exercise: .venv/.installed
 
 soak: .venv/.installed .venv/.locks
 	$(BIN)/python -m tests.soak --minutes $(MINUTES)
+
+bench: .venv/.installed
+	$(BIN)/python -m benchmarks $(ROWS)
 
 test:
 	@echo "What is random in the tests comes from seed $(COURSE_TEST_SEED)."
