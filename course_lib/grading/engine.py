@@ -104,7 +104,7 @@ class Plan:
     def __init__(self, task: Task, cases: list[Case], properties: Iterable[Property], seed: int, again: bool = True):
         self._task, self.cases, self._properties, self._seed = task, cases, tuple(properties), seed
         self._known: list[_Known] = []
-        self._numbers: dict[tuple[int, bool], int] = {}
+        self._numbers: dict[tuple, int] = {}
         for case in cases:  # also where no property asks about it as it is: a diagnosis wants all there is to see
             self._number(Question(case))
         # A check that has asked is kept until its verdict is wanted; it goes on only once, and is then asked anew.
@@ -174,8 +174,8 @@ class Plan:
             return Problem("incomparable", case, note=f"{type(error).__name__}: {error}")
 
     def _number(self, question: Question) -> int:
-        """Return the number of a question: that of the same one where another property asked it already."""
-        key = id(question.arguments), question.gradients
+        """Return the number of a question: that of one with the very same arguments, if it was asked already."""
+        key = question.gradients, *((name, id(each)) for name, each in question.arguments.items())
         if key not in self._numbers:
             self._numbers[key] = len(self._known)
             self._known.append(_Known(self._task, question, self._seed))
@@ -183,7 +183,7 @@ class Plan:
 
 
 class _Known:
-    """One question of a plan, with what the reference says to it; it keeps the arguments, and so their id, alive."""
+    """One question of a plan, with what the reference says to it; it keeps the arguments, and so their ids, alive."""
 
     def __init__(self, task: Task, question: Question, seed: int):
         self._task, self._question = task, question
