@@ -12,8 +12,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 
+from course_lib.grading.operators_used import operators_used
 from course_lib.grading.problem import Problem
 from course_lib.grading.sandbox.worker import frames
 from course_lib.grading.sandbox.worker.attempt import Given, Value, attempt
@@ -82,26 +82,6 @@ def missing(problem: Problem) -> Answerer:
     return lambda asked: [Answer(problem=problem)] * len(asked.questions)
 
 
-class _OperatorsUsed(TorchDispatchMode):
-    """Note the name of every operator that reaches torch's dispatcher.
-
-    It notes and does not raise: an answer could catch an exception, but it cannot undo a note.
-    """
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.names: set[str] = set()
-
-    @classmethod
-    def _should_skip_dynamo(cls) -> bool:
-        """Keep torch from importing its compiler, a matter of seconds, when a mode is entered for the first time."""
-        return False
-
-    def __torch_dispatch__(self, operator, types, args=(), kwargs=None):
-        self.names.add(operator.name().partition(".")[0])  # without the overload, as the worker's dispatcher has it
-        return operator(*args, **(kwargs or {}))
-
-
 def in_process(function: Callable, task: "Task", forbidden: Mapping[str, str] = MappingProxyType({})) -> Answerer:
     """Answer by calling `function`, the learner's version of `task`, on copies of the arguments.
 
@@ -117,12 +97,12 @@ def ask(function: Callable, task: "Task", question: Asked, forbidden: Mapping[st
     constructor = task.constructor if isinstance(function, type) else None
     arguments = question.arguments
     copies = {name: each.clone() if isinstance(each, torch.Tensor) else each for name, each in arguments.items()}
-    with _OperatorsUsed() if forbidden else nullcontext() as used:
+    with operators_used(forbidden) if forbidden else nullcontext(set()) as used:
         tried = attempt(function, copies, constructor, question.cotangent)
     if tried.fault:
         return Answer(problem=no_value(tried.fault, arguments))
-    if used and (caught := used.names.intersection(forbidden)):
-        own = " and ".join(f"{forbidden[operator]} ({operator})" for operator in sorted(caught))
+    if caught := sorted(used.intersection(forbidden)):
+        own = " and ".join(f"{forbidden[operator]} ({operator})" for operator in caught)
         return Answer(problem=Problem("forbidden", got=own))
     return fitting(tried.value, copies, tried.gradients, task, arguments)
 

@@ -55,6 +55,7 @@ class Catalogue:
             raise CourseError(f"{self.folder} holds no exercise: expected chapter_01/ex1_name.py and so on")
         self._loaded: dict[str, Exercise] = {}
         self._answers: dict[str, WorkedAnswers] = {}
+        self._asked_for: dict[str, tuple[Exercise, Task] | None] = {}
 
     @property
     def chapters(self) -> list[str]:
@@ -93,6 +94,11 @@ class Catalogue:
 
     def find_task(self, function: str) -> tuple[Exercise, Task] | None:
         """Return the exercise and the task that ask for a function of this name, if one does."""
+        if function not in self._asked_for:
+            self._asked_for[function] = self._look_for(function)
+        return self._asked_for[function]
+
+    def _look_for(self, function: str) -> tuple[Exercise, Task] | None:
         for id, words in self._words.items():
             if function in words:  # cheaper than loading every exercise on the way
                 for task in self.find(id).tasks:

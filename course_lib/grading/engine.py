@@ -104,14 +104,17 @@ class Plan:
     def __init__(self, task: Task, cases: list[Case], properties: Iterable[Property], seed: int, again: bool = True):
         self._task, self.cases, self._properties, self._seed = task, cases, tuple(properties), seed
         self._known: list[_Known] = []
-        self._numbers: dict[tuple[int, bool], int] = {}
+        self._numbers: dict[tuple, int] = {}
         for case in cases:  # also where no property asks about it as it is: a diagnosis wants all there is to see
             self._number(Question(case))
+        # A check that has asked is kept until its verdict is wanted; it goes on only once, and is then asked anew.
+        self._phases = {
+            (each, index): Phase(each.check, case) for each in self._properties for index, case in enumerate(cases)
+        }
         # For each property and case, the numbers of its questions, and the output that each is about.
         self._places = {
-            (each, index): [(self._number(asked), asked.output) for asked in Phase(each.check, case).questions]
-            for each in self._properties
-            for index, case in enumerate(cases)
+            key: [(self._number(asked), asked.output) for asked in phase.questions]
+            for key, phase in self._phases.items()
         }
         self._count = len(self._known)
         repeated = (0, self._count // 2, self._count - 1)[:ASKED_AGAIN] if again else ()
@@ -151,17 +154,19 @@ class Plan:
                 yield known.asked, answer
 
     def _first(self, property: Property, answers: list[Answer]) -> Problem | None:
-        for index, case in enumerate(self.cases):
+        for index in range(len(self.cases)):
             places = self._places[property, index]
             problem = next(filter(None, (self._known[n].unfit(answers[n], output) for n, output in places)), None)
-            problem = problem or self._verdict(property, case, [self._known[n].reply(answers[n]) for n, _ in places])
+            problem = problem or self._verdict(property, index, [self._known[n].reply(answers[n]) for n, _ in places])
             if problem:
                 return problem
         return None
 
-    def _verdict(self, property: Property, case: Case, replies: list[Reply]) -> Problem | None:
+    def _verdict(self, property: Property, index: int, replies: list[Reply]) -> Problem | None:
+        case = self.cases[index]
+        phase = self._phases.pop((property, index), None) or Phase(property.check, case)
         try:
-            return Phase(property.check, case).verdict(replies)
+            return phase.verdict(replies)
         except Exception as error:
             # What no check foresaw in an answer, if the check can bear the reference's; else the check itself is wrong,
             # which is raised: a fault of ours is never a mark.
@@ -169,8 +174,8 @@ class Plan:
             return Problem("incomparable", case, note=f"{type(error).__name__}: {error}")
 
     def _number(self, question: Question) -> int:
-        """Return the number of a question: that of the same one where another property asked it already."""
-        key = id(question.arguments), question.gradients
+        """Return the number of a question: that of one with the very same arguments, if it was asked already."""
+        key = question.gradients, *((name, id(each)) for name, each in question.arguments.items())
         if key not in self._numbers:
             self._numbers[key] = len(self._known)
             self._known.append(_Known(self._task, question, self._seed))
@@ -178,7 +183,7 @@ class Plan:
 
 
 class _Known:
-    """One question of a plan, with what the reference says to it; it keeps the arguments, and so their id, alive."""
+    """One question of a plan, with what the reference says to it; it keeps the arguments, and so their ids, alive."""
 
     def __init__(self, task: Task, question: Question, seed: int):
         self._task, self._question = task, question

@@ -5,15 +5,14 @@ import torch
 from course_lib.exercises.drawing import normal
 from course_lib.grading.exercise import Case
 
-# Torch's own cells leave these in the dispatcher. Where a grader locks operators it refuses the cells themselves, all
-# overloads of a name; a check in a notebook notes what the cells are made of, which nothing else uses.
+# Torch's own cells leave these in the dispatcher: the cells themselves, and what they are made of, which nothing else
+# uses.
 TORCH_CELLS = {
     "aten::gru_cell": "torch.nn.GRUCell",
     "aten::gru": "torch.nn.GRU",
     "aten::lstm_cell": "torch.nn.LSTMCell",
     "aten::lstm": "torch.nn.LSTM",
     "aten::unsafe_split": "a recurrent cell of torch",
-    "aten::unsafe_split.Tensor": "a recurrent cell of torch",
     "aten::mkldnn_rnn_layer": "a recurrent layer of torch",
 }
 

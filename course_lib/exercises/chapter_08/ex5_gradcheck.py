@@ -4,7 +4,7 @@ import torch
 
 from course_lib.exercises.drawing import normal, sizes, uniform
 from course_lib.grading.checks import difference, equals, inputs_unchanged
-from course_lib.grading.exercise import Case, Check, Exercise, Given, Property, Task
+from course_lib.grading.exercise import Case, Check, Exercise, Given, Property, Question, Task
 
 CUBES = Given("the sum of the cubes", "lambda inputs: (inputs ** 3).sum()")
 WAVES = Given("the sum of the sines of the running sum", "lambda inputs: inputs.flatten().cumsum(0).sin().sum()")
@@ -248,12 +248,18 @@ def draw_point(generator: torch.Generator) -> Case:
     return {"function": CUBES, "gradient": CUBES_RIGHT, "inputs": inputs}
 
 
+RIGHT = (CUBES, CUBES_RIGHT), (WAVES, WAVES_RIGHT), (NORM, NORM_RIGHT)
+
+
 def tells_apart(*pairs: tuple[Given, Given]) -> Check:
     """The verdict is right about the cubes and their gradient, and about these functions and claimed gradients."""
+    truths = {each: torch.tensor(each in RIGHT) for each in (RIGHT[0], *pairs)}
 
     def check(case: Case):
-        right = case if case["gradient"] == CUBES_RIGHT else case | {"gradient": CUBES_RIGHT}
-        replies = yield [right, *(case | {"function": one, "gradient": other} for one, other in pairs)]
+        replies = yield [
+            Question(case | {"function": one, "gradient": other}, expected=truth)
+            for (one, other), truth in truths.items()
+        ]
         found = (difference(reply.arguments, reply.value, reply.expected) for reply in replies)
         return next(filter(None, found), None)
 

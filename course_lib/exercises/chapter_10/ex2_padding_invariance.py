@@ -4,8 +4,8 @@ import torch
 
 from course_lib.exercises.chapter_10._classifiers import POOLED, POSITIONS, classifier, right_for
 from course_lib.exercises.drawing import sizes
-from course_lib.grading.checks import both, equals, inputs_unchanged
-from course_lib.grading.exercise import Case, Check, Exercise, Given, Property, Task
+from course_lib.grading.checks import both, difference, inputs_unchanged
+from course_lib.grading.exercise import Case, Check, Exercise, Given, Property, Question, Task
 
 MEAN = classifier("the mean of the words", POOLED.format("x"))
 MAXIMUM = classifier("the maximum over the words", "x.masked_fill(~present, -torch.inf).amax(1)")
@@ -89,9 +89,20 @@ def draw_sentences(generator: torch.Generator) -> Case:
     return {"classify": NUMBERS_OF_ALL, "words": words}
 
 
-def tells_apart(*classifiers: Given) -> Check:
-    """The verdict is right about the classifier of the case, and about these."""
-    return both(equals(), right_for(*classifiers))
+def tells_apart(right: tuple[Given, ...], wrong: tuple[Given, ...]) -> Check:
+    """The verdict is right about the classifier of the case, and about these: padding counts in those that are wrong.
+
+    So it does in every case that is drawn, with padding behind every sentence: nobody has to compute it.
+    """
+    truths = {each: torch.tensor(each in right) for each in (*right, *wrong)}
+
+    def check(case: Case):
+        asked = [Question(case | {"classify": each}, expected=truth) for each, truth in truths.items()]
+        replies = yield [case, *asked]
+        found = (difference(reply.arguments, reply.value, reply.expected) for reply in replies)
+        return next(filter(None, found), None)
+
+    return check
 
 
 LOGITS_MISTAKES = """
@@ -276,19 +287,27 @@ EXERCISE = Exercise(
                 Property(
                     "finds padding in the pooling",
                     2,
-                    tells_apart(NUMBERS_OF_WORDS, NUMBERS_OF_ALL, MAXIMUM, MAXIMUM_OF_ALL),
+                    tells_apart(right=(NUMBERS_OF_WORDS, MAXIMUM), wrong=(NUMBERS_OF_ALL, MAXIMUM_OF_ALL)),
                 ),
-                Property("finds padding in the attention", 2, tells_apart(ATTENTION, READS_PADDING, MASKED_TOO_LATE)),
-                Property("leaves the words where they stand", 1, tells_apart(FROM_THE_LEFT, WHERE_IN_THE_ROW)),
+                Property(
+                    "finds padding in the attention",
+                    2,
+                    tells_apart(right=(ATTENTION,), wrong=(READS_PADDING, MASKED_TOO_LATE)),
+                ),
+                Property(
+                    "leaves the words where they stand",
+                    1,
+                    tells_apart(right=(FROM_THE_LEFT,), wrong=(WHERE_IN_THE_ROW,)),
+                ),
                 Property(
                     "finds padding that counts in some sentences",
                     1,
-                    tells_apart(MEAN, AT_LEAST_FOUR, SHORT_ONES, ONE_TOO_MANY),
+                    tells_apart(right=(MEAN,), wrong=(AT_LEAST_FOUR, SHORT_ONES, ONE_TOO_MANY)),
                 ),
                 Property(
                     "accepts rounding, and finds a difference of a hundredth",
                     1,
-                    tells_apart(SUM_LESS_PADDING, PADDING_TAKEN_OFF, FAINT, FAINTER),
+                    tells_apart(right=(SUM_LESS_PADDING, PADDING_TAKEN_OFF), wrong=(FAINT, FAINTER)),
                 ),
             ),
             mistakes=VERDICT_MISTAKES,

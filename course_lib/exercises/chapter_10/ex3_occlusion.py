@@ -30,8 +30,8 @@ FIRST_DECIDES = classifier(
 def occlusion(classify, words):
     """The drop of the probability of the class that is chosen for the whole sentence."""
     whole = classify(words[None]).softmax(1)[0]
-    hidden = [words.masked_fill(torch.arange(len(words)) == position, 0) for position in range(len(words))]
-    left = torch.cat([classify(each[None]).softmax(1) for each in hidden])  # (time, classes)
+    hidden = words.expand(len(words), -1).masked_fill(torch.eye(len(words)).bool(), 0)  # one word in each row
+    left = classify(hidden).softmax(1)  # (time, classes)
     return whole.max() - left[:, whole.argmax()]
 
 

@@ -24,6 +24,7 @@ from typing import Any
 import cells
 import einops  # noqa: F401  (here and not in every worker: answers import it)
 import frames
+import huge_pages
 import lockdown
 import numpy
 import torch
@@ -63,6 +64,9 @@ def serve(control: socket.socket, lock: dict[str, Any]) -> None:
                 os.close(descriptor)
             children.add(child)
             control.send(json.dumps({"child": child}).encode())
+        elif request["do"] == "gather":
+            huge_pages.gather()
+            control.send(b"gathered")
         elif request["child"] in children:
             children.remove(request["child"])
             control.send(json.dumps({"status": end(request["child"], request["patience"])}).encode())

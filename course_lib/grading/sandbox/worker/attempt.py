@@ -4,6 +4,8 @@ import inspect
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cache
+from types import CodeType
 from typing import Any
 
 import torch
@@ -26,13 +28,19 @@ class Given:
 
     def made(self) -> Callable:
         """Return the function itself, which does not carry its title: a learner is given this."""
-        return eval(self.source, {"torch": torch})
+        return eval(_compiled(self.source), {"torch": torch})
 
     def __call__(self, *arguments: Any) -> Any:
         """Call the function: a reference and a check may use what is given as it is."""
         if self.source not in _MADE:
             _MADE[self.source] = self.made()
         return _MADE[self.source](*arguments)
+
+
+@cache
+def _compiled(source: str) -> CodeType:
+    """Return the code of an expression: reading it takes far longer than then making the function, for each call."""
+    return compile(source, "<given>", "eval")
 
 
 class Unfinished(BaseException):
