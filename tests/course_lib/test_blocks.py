@@ -9,7 +9,7 @@ from torch import nn
 from course_lib.blocks import FeedForward, TransformerBlock
 from course_lib.diagnostics import causal_leak, jacobian_blocks, permutation_error
 from course_lib.masks import causal_mask
-from course_lib.normalisation import LayerNorm
+from course_lib.normalisation import LayerNorm, layer_norm_step_by_step
 from tests.course_lib.parameters import start_anywhere
 
 size = st.integers(1, 5)
@@ -24,12 +24,19 @@ def test_layer_norm_equals_torch_in_value_and_gradient(leading, d_model, seed):
             due.copy_(torch.randn(d_model))
             mine.copy_(due)
     inputs = torch.randn(*leading, d_model, dtype=torch.float64, requires_grad=True)
-    outputs = ours(inputs), theirs(inputs)
-    torch.testing.assert_close(*outputs)
+    due = theirs(inputs)
     cotangent = torch.randn_like(inputs)
-    mine = torch.autograd.grad(outputs[0], [inputs, ours.gain, ours.bias], cotangent)
-    due = torch.autograd.grad(outputs[1], [inputs, theirs.weight, theirs.bias], cotangent)
-    torch.testing.assert_close(mine, due)
+    gradients = torch.autograd.grad(due, [inputs, theirs.weight, theirs.bias], cotangent)
+    for output in (ours(inputs), layer_norm_step_by_step(inputs, ours.gain, ours.bias)):
+        torch.testing.assert_close(output, due)
+        mine = torch.autograd.grad(output, [inputs, ours.gain, ours.bias], cotangent)
+        torch.testing.assert_close(mine, gradients)
+
+
+def test_layer_norm_has_the_epsilon_of_its_steps():
+    inputs = torch.randn(4, 3)
+    expected = layer_norm_step_by_step(inputs, torch.ones(3), torch.zeros(3), epsilon=0.5)
+    torch.testing.assert_close(LayerNorm(3, epsilon=0.5)(inputs), expected)
 
 
 def test_layer_norm_of_equal_entries_is_the_bias():

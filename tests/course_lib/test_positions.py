@@ -80,6 +80,28 @@ def test_rotary_scores_depend_on_the_offset_alone(width, start, seed):
     torch.testing.assert_close(here, there, atol=1e-9, rtol=0)
 
 
+def test_what_was_rotated_first_without_gradients_may_be_learned_from_later():
+    """The numbers that vectors are multiplied by are kept, whoever asked for them first."""
+    vectors = torch.randn(5, 34, requires_grad=True)  # a width of which nobody else asks
+    with torch.inference_mode():
+        first = rotate_by_position(vectors)
+    again = rotate_by_position(vectors)
+    again.sum().backward()
+    assert torch.equal(first, again) and vectors.grad.any()
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_rotation_in_low_precision_is_that_of_high_precision_rounded(dtype):
+    vectors = torch.randn(5, 8).to(dtype)
+    assert torch.equal(rotate_by_position(vectors), rotate_by_position(vectors.float()).to(dtype))
+
+
+def test_rotation_takes_vectors_however_they_lie_in_memory():
+    vectors = torch.randn(9, 7, 3)
+    for view in (vectors.mT[1:, :, 1:], vectors[..., 0, :].mT[1:, 1:], vectors[..., 1:]):
+        torch.testing.assert_close(rotate_by_position(view), rotate_by_position(view.clone().contiguous()))
+
+
 def test_rotary_scores_do_depend_on_the_offset():
     vectors = torch.ones(6, 8)
     scores = rotate_by_position(vectors) @ rotate_by_position(vectors).mT
