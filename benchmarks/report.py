@@ -19,7 +19,7 @@ from course_lib.project import root
 PARTS = root() / "book" / "_data" / "how_fast"
 PICTURES = root() / "book" / "_static"
 NOT_YET = "*Not measured yet.*\n"
-HEAD = ("", "time", "ratio", "half of the rounds")
+HEAD = ("what", "time", "ratio", "half of the rounds")
 
 
 def text(title: str, row: Row) -> str:
