@@ -37,6 +37,9 @@ def run(
     seed: Annotated[int | None, typer.Option(help="Another seed is another run.")] = None,
     device: Annotated[str | None, typer.Option(help="cpu or cuda; by default cuda where there is one.")] = None,
     bf16: Annotated[bool, typer.Option("--bf16", help="Compute with half as many bits, on a GPU.")] = False,
+    compiled: Annotated[
+        bool, typer.Option("--compile", help="Compile the model first: a minute or more, then faster steps.")
+    ] = False,
     tensorboard: Annotated[bool, typer.Option("--tensorboard", help="Write numbers for TensorBoard, too.")] = False,
     out: Annotated[Path | None, typer.Option(help="The folder of the run; by default runs/NAME-DATE-TIME.")] = None,
     resume: Annotated[Path | None, typer.Option(metavar="RUN", help="Go on with a run that was stopped.")] = None,
@@ -59,6 +62,7 @@ def run(
         "every": every,
         "seed": seed,
         "bf16": bf16 or None,
+        "compile": compiled or None,
     }
     with importing_torch():
         from course_lib.runs import train

@@ -101,10 +101,14 @@ class EncoderDecoder(nn.Module):
         read once, too, unless `cached` is False: the same logits, and the specification of the cache.
         """
         memory, memory_mask = self.encode(source), self.memory_mask(source)  # (batch, n, d_model), (batch, 1, n)
+        of_rows, known = (memory, memory_mask), None  # what each row of words reads, and the rows for which that is so
 
         def read(words: torch.Tensor, caches: list[BlockCache] | None, origin: torch.Tensor) -> torch.Tensor:
-            rows = origin if len(memory) > 1 else torch.zeros_like(origin)  # (batch,): each row's source
-            return self.decode(words, memory[rows], memory_mask[rows], caches)[:, -1]  # (batch, vocab)
+            nonlocal of_rows, known
+            if origin is not known:  # a beam was sorted anew, or this is the first step
+                rows = origin if len(memory) > 1 else torch.zeros_like(origin)  # (batch,): each row's source
+                of_rows, known = (memory[rows], memory_mask[rows]), origin
+            return self.decode(words, *of_rows, caches)[:, -1]  # (batch, vocab)
 
         if cached:
             return CachedDecoder(read, len(self.decoder))

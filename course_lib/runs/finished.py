@@ -30,7 +30,7 @@ def open_run(path: Path, device: str = "cpu") -> OpenedRun:
     """Return the run in a folder, its model on a device; raises CourseError for anything else."""
     folder = RunFolder.open(path)
     settings, facts = folder.read_configuration()
-    settings = on_device(dataclasses.replace(settings, bf16=False), device)
+    settings = on_device(dataclasses.replace(settings, bf16=False, compile=False), device)
     start_reproducibly(settings.seed)
     state, checkpoint = folder.read_checkpoint()
     task = make_task(settings, read_vocabulary(path / VOCABULARY), facts["labels"])

@@ -2,6 +2,8 @@
 
 import dataclasses
 import math
+import os
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -37,6 +39,7 @@ class Settings:
     vocabulary: str | None = None
     entries: int = 0
     bf16: bool = False
+    compile: bool = False
     device: str = "cpu"
 
 
@@ -103,7 +106,14 @@ def checked(settings: Settings) -> Settings:
         raise CourseError(f"`--batch` is {settings.batch}, too few to be cut into {settings.accumulate} parts")
     if settings.bf16 and settings.device == "cpu":
         raise CourseError("`--bf16` is faster on a GPU only: leave it out, or add `--device cuda`")
+    if settings.compile and not compiler_is_there(settings.device):
+        raise CourseError("`--compile` needs a C++ compiler, and there is none here: leave it out, or install g++")
     return settings
+
+
+def compiler_is_there(device: str) -> bool:
+    """Return whether torch finds what it compiles a model with: for a GPU it brings that along."""
+    return device != "cpu" or any(map(shutil.which, (os.environ.get("CXX", "g++"), "clang++")))
 
 
 def on_device(settings: Settings, device: str | None) -> Settings:

@@ -114,7 +114,9 @@ def _prepare(task: TrainingTask) -> tuple[torch.nn.Module, Training]:
     settings = task.settings
     torch.manual_seed(settings.seed)
     model = task.make_model().to(settings.device)
-    losses = batch_losses(task, joined(model))
+    # Whole, or not at all: what is compiled in pieces gains little and says so nowhere.
+    net = torch.compile(model, fullgraph=True) if settings.compile else model
+    losses = batch_losses(task, joined(net))
     return model, Training(
         model, losses, settings.steps, settings.learning_rate, settings.seed, weight_decay=WEIGHT_DECAY
     )

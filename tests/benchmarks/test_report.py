@@ -33,7 +33,7 @@ def test_a_table_begins_with_the_fastest_and_its_columns_stand_below_each_other(
     assert report.text("Steps", row).splitlines() == [
         "",
         "Steps: a step",
-        "             time  ratio  half of the rounds",
+        "  what       time  ratio  half of the rounds",
         "  theirs  10.0 ms   1.00        1.00 to 1.00",
         "  ours    12.0 ms   1.20        1.10 to 1.30",
         "  slow     100 ms  10.00      10.00 to 10.00",
