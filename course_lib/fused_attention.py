@@ -32,11 +32,13 @@ def fused_attention(
     if mask is not None:
         check_mask(mask, torch.Size([*query.shape[:-1], keys]))
         mask = torch.atleast_2d(mask)  # (..., query, key): the kernel wants both
-    hides = causal and queries != 1  # a single query is the last position, before which every key stands
-    # The kernel knows the square causal mask by itself; with more keys than queries, it would align the first ones.
-    by_kernel = hides and mask is None and queries == keys
-    if hides and not by_kernel:
-        mask = with_future_hidden(mask, queries, keys, query.device)  # (..., query, key)
+    by_kernel = False
+    if causal and queries != 1:  # a single query is the last position, before which every key stands
+        # The kernel knows the square causal mask by itself; with more keys than queries, it would align the first ones.
+        if mask is None and queries == keys:
+            by_kernel = True
+        else:
+            mask = with_future_hidden(mask, queries, keys, query.device)  # (..., query, key)
     if missing := max(0, 4 - query.dim()):
         # Torch's kernels are for four axes, (batch, heads, time, width); with fewer it falls back to the plain product.
         query, key, value = (each[(None,) * missing] for each in (query, key, value))

@@ -95,12 +95,23 @@ def rotate_by_position(vectors: torch.Tensor, start: int = 0) -> torch.Tensor:
     """
     sizes = check_shape(vectors, "... time width", "vectors")
     end = start + sizes["time"]
-    precise = vectors.to(torch.promote_types(vectors.dtype, torch.float32))  # no complex numbers of lower precision
-    turns = _turns(1 << (end - 1).bit_length(), sizes["width"], precise.dtype.to_complex(), vectors.device)[start:end]
+    # There are no complex numbers of lower precision than two of 32 bits.
+    precise = vectors.to(torch.promote_types(vectors.dtype, torch.float32))  # (..., time, width)
+    dtype = torch.promote_types(vectors.dtype, torch.complex64)
+    table = _turns.__wrapped__ if torch.compiler.is_compiling() else _turns  # a compiler sees the steps, not the cache
+    turns = table(_power_of_two(end), sizes["width"], dtype, vectors.device)[start:end]  # (time, width / 2)
     # A pair of entries is a complex number; to turn it by an angle is to multiply it by the number of length 1 there.
     pairs = precise.unflatten(-1, (-1, 2)).clone(memory_format=torch.contiguous_format)  # (..., time, width / 2, 2)
     turned = torch.view_as_real(torch.view_as_complex(pairs) * turns)  # (..., time, width / 2, 2)
     return turned.flatten(-2).to(vectors.dtype)  # (..., time, width)
+
+
+def _power_of_two(number: int) -> int:
+    """Return the smallest power of 2 that is at least `number`."""
+    power = 1
+    while power < number:
+        power *= 2
+    return power
 
 
 @cache

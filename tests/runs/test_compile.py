@@ -1,0 +1,34 @@
+"""A model can be compiled as one graph, and learns the same from it."""
+
+import pytest
+import torch
+
+from course_lib.project import CourseError
+from course_lib.runs import settings
+from course_lib.runs.settings import OF_THE_TASK, settle
+from course_lib.runs.tasks import make_task
+
+
+@pytest.mark.parametrize("name", OF_THE_TASK["compile"])
+def test_a_model_is_one_graph_with_the_same_losses_and_gradients(name):
+    task = make_task(settle(name, device="cpu", compile=True))
+    torch.manual_seed(0)
+    model = task.make_model()
+    compiled = torch.compile(model, fullgraph=True, backend="eager")  # the graph, without the compiler behind it
+    for seed in range(2):  # batches of two lengths
+        batch = task.draw(4, torch.Generator().manual_seed(seed))
+        results = []
+        for net in (model, compiled):
+            torch.manual_seed(1)  # dropout
+            loss = task.losses(net, batch)[0]
+            results.append([loss, *torch.autograd.grad(loss, list(model.parameters()))])
+        torch.testing.assert_close(*results)
+    torch.compiler.reset()
+
+
+def test_without_a_compiler_it_is_said_at_once(monkeypatch):
+    monkeypatch.setattr(settings.shutil, "which", lambda name: None)
+    with pytest.raises(CourseError, match="`--compile` needs a C\\+\\+ compiler"):
+        settle("language-model", device="cpu", compile=True)
+    with pytest.raises(CourseError, match="`--compile` is not for the classifier"):
+        settle("classifier", device="cpu", compile=True)
