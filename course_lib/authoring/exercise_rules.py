@@ -190,10 +190,11 @@ def page_has_its_form(of: Catalogue, exercise: Exercise, seeds: range) -> Iterat
 def stub_is_in_step(of: Catalogue, exercise: Exercise, seeds: range) -> Iterator[str]:
     """The notebook for learners is the one that the page of solutions gives, and shows no line of an answer."""
     page = of.page(exercise.id[:2])
-    for line in leaked_lines(read_text(page), derive(page, of.find)):
+    derived = derive(page, of.find)
+    for line in leaked_lines(read_text(page), derived):
         yield f"a statement or hint of chapter {exercise.id[:2]} shows a line of an answer: {line}"
     stub = page.parent.parent / "exercises" / f"{page.stem}.ipynb"
-    if not stub.exists() or stub.read_text(encoding="utf-8") != as_json(derive(page, of.find)):
+    if not stub.exists() or stub.read_text(encoding="utf-8") != as_json(derived):
         yield f"exercises/{stub.name} is not in step with {page.name}: run `course make-exercises`"
 
 

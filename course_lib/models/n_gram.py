@@ -2,6 +2,7 @@
 
 import math
 from collections import Counter, defaultdict
+from collections.abc import Iterator
 
 import torch
 
@@ -32,17 +33,29 @@ class NGram:
     def probability(self, character: str, context: str) -> float:
         """Return how likely `character` is after `context`, of which the last `order` - 1 characters count."""
         probability = 1 / len(self.characters)
-        for length in range(min(self.order - 1, len(context)) + 1):
-            seen = self.counts.get(context[len(context) - length :])
-            if seen is None:  # then no longer context was seen either
-                break
+        for seen in self._seen_after(context):
             times, different = seen.total(), len(seen)
             probability = (seen[character] + different * probability) / (times + different)
         return probability
 
     def probabilities(self, context: str) -> torch.Tensor:
         """Return the probability of each of the characters after `context`: (vocab,)."""
-        return torch.tensor([self.probability(character, context) for character in self.characters])
+        shares = [1 / len(self.characters)] * len(self.characters)
+        for seen in self._seen_after(context):
+            times, different = seen.total(), len(seen)
+            shares = [
+                (seen[character] + different * share) / (times + different)
+                for character, share in zip(self.characters, shares, strict=True)
+            ]
+        return torch.tensor(shares)
+
+    def _seen_after(self, context: str) -> Iterator[Counter]:
+        """Yield what came after the last 0, 1, ... characters of `context`, as far as they were seen together."""
+        for length in range(min(self.order - 1, len(context)) + 1):
+            seen = self.counts.get(context[len(context) - length :])
+            if seen is None:  # then no longer context was seen either
+                return
+            yield seen
 
     def bits_per_character(self, text: str) -> float:
         """Return the mean of minus the base-2 logarithm of what each character of `text` was given.
