@@ -89,8 +89,8 @@ class Training:
     def _seed_all_draws(self, seed: int) -> None:
         """Start torch's own generators, of the processor and of the devices in use.
 
-        `torch.manual_seed` notes for each kind of device that it was called, and from where: a small step takes no
-        longer than that note.
+        `torch.manual_seed` also notes for each kind of device from where it was called, which takes a tenth of a small
+        step.
         """
         torch.default_generator.manual_seed(seed)
         for device in self.devices:

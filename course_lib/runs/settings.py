@@ -119,8 +119,12 @@ def compiler_is_there(device: str) -> bool:
 
 
 def on_device(settings: Settings, device: str | None) -> Settings:
-    """Return the settings of an earlier run for this machine; `device` None is the device that the run had."""
-    return checked(dataclasses.replace(settings, device=_device(device or settings.device)))
+    """Return the settings of an earlier run for this machine; `device` None is the device that the run had.
+
+    A run that was compiled goes on without where there is no compiler: it learns the same.
+    """
+    settings = dataclasses.replace(settings, device=_device(device or settings.device))
+    return checked(dataclasses.replace(settings, compile=settings.compile and compiler_is_there(settings.device)))
 
 
 def _device(device: str | None) -> str:

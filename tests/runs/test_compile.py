@@ -1,11 +1,13 @@
 """A model can be compiled as one graph, and learns the same from it."""
 
+import dataclasses
+
 import pytest
 import torch
 
 from course_lib.project import CourseError
 from course_lib.runs import settings
-from course_lib.runs.settings import OF_THE_TASK, settle
+from course_lib.runs.settings import OF_THE_TASK, on_device, settle
 from course_lib.runs.tasks import make_task
 
 
@@ -33,3 +35,10 @@ def test_without_a_compiler_it_is_said_at_once(monkeypatch):
         settle("language-model", device="cpu", compile=True)
     with pytest.raises(CourseError, match="`--compile` is not for the classifier"):
         settle("classifier", device="cpu", compile=True)
+
+
+def test_a_compiled_run_goes_on_where_there_is_no_compiler(monkeypatch):
+    begun = settle("language-model", device="cpu", compile=True)
+    assert on_device(begun, None) == begun
+    monkeypatch.setattr(settings.shutil, "which", lambda name: None)
+    assert on_device(begun, None) == dataclasses.replace(begun, compile=False)
