@@ -253,6 +253,10 @@ EXERCISE = Exercise(
                     "weights": torch.tensor([[[0.6, 0.3, 0.1], [0.2, 0.3, 0.5], [0.4, 0.5, 0.1]]]),
                     "regions": torch.tensor([[[True, True, False], [True, True, False], [False, False, False]]]),
                 },
+                {  # the greatest weight, and less than half of the whole
+                    "weights": torch.tensor([[[0.4, 0.35, 0.25], [0.2, 0.5, 0.3]]]),
+                    "regions": torch.tensor([[[True, False, False], [False, False, False]]]),
+                },
             ),
             reference=pointing_accuracy,
             properties=(
