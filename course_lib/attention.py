@@ -95,7 +95,9 @@ def attend(
     tensor([[20.]])
     """
     check_attend(query, key, value)
-    scores = (scale * query) @ key.mT  # (..., query, key): queries are scaled, of which there are fewer than scores
+    scores = (
+        scale * query
+    ) @ key.mT  # (..., query, key): queries are scaled, which are usually fewer numbers than scores
     if bias is not None:
         check_broadcast(bias, "bias", scores.shape)
         scores = scores + bias  # (..., query, key)
@@ -190,6 +192,10 @@ def check_attend(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor) ->
     Traceback (most recent call last):
     ValueError: `key` has d_key = 6 but `query` has 8: dot-product scores need them equal (additive scores do not)
     """
+    # Asked at every step of every head: what fits is let through at once, and the rest says what does not fit.
+    same_axes = query.dim() > 1 and query.shape[:-2] == key.shape[:-2] and value.shape[:-1] == key.shape[:-1]
+    if same_axes and key.dim() > 1 and query.shape[-1] == key.shape[-1]:
+        return
     widths = check_shape(query, "... query d_key", "query")
     if key.dim() and key.shape[-1] != widths["d_key"]:
         raise ValueError(

@@ -61,27 +61,26 @@ class Block(nn.Module):
         The arguments are those of `TransformerBlock.forward`.
         """
         own, of_memory = (None, None) if cache is None else (cache.own, cache.memory)
-        weights = None
-
-        def mix(vectors: torch.Tensor) -> torch.Tensor:
-            return self.attention(vectors, mask=mask, cache=own, causal=causal, need_weights=False)[0]
-
-        def read(vectors: torch.Tensor) -> torch.Tensor:
-            nonlocal weights
-            found, weights = self.cross_attention(
-                vectors, memory, mask=memory_mask, cache=of_memory, need_weights=need_weights
-            )
-            return found
-
-        vectors = self._step(inputs, mix, self.attention_norm)  # (batch, time, d_model)
+        branch = self._before(inputs, self.attention_norm)  # (batch, time, d_model), as everything here but weights
+        change, _ = self.attention(branch, mask=mask, cache=own, causal=causal, need_weights=False)
+        vectors, weights = self._after(inputs, change, self.attention_norm), None
         if self.cross_attention is not None:
-            vectors = self._step(vectors, read, self.cross_attention_norm)  # (batch, time, d_model)
-        return self._step(vectors, lambda each: self.feed_forward(inputs=each), self.feed_forward_norm), weights
+            branch = self._before(vectors, self.cross_attention_norm)
+            change, weights = self.cross_attention(
+                branch, memory, mask=memory_mask, cache=of_memory, need_weights=need_weights
+            )
+            vectors = self._after(vectors, change, self.cross_attention_norm)
+        change = self.feed_forward(inputs=self._before(vectors, self.feed_forward_norm))
+        return self._after(vectors, change, self.feed_forward_norm), weights
 
-    def _step(self, vectors: torch.Tensor, sublayer: Callable, normalise: nn.Module) -> torch.Tensor:
-        """Pass vectors (batch, time, d_model) through one sublayer, with its skip connection and its normalisation."""
-        change = self.dropout(sublayer(normalise(vectors) if self.norm == "pre" else vectors))  # (batch, time, d_model)
-        result = vectors + change if self.residual else change  # (batch, time, d_model)
+    def _before(self, vectors: torch.Tensor, normalise: nn.Module) -> torch.Tensor:
+        """Return what a sublayer gets of vectors (batch, time, d_model)."""
+        return normalise(vectors) if self.norm == "pre" else vectors
+
+    def _after(self, vectors: torch.Tensor, change: torch.Tensor, normalise: nn.Module) -> torch.Tensor:
+        """Return vectors (batch, time, d_model) with the change (batch, time, d_model) that a sublayer makes."""
+        change = self.dropout(change)
+        result = vectors + change if self.residual else change
         return normalise(result) if self.norm == "post" else result
 
 
@@ -91,9 +90,9 @@ class TransformerBlock(Block):
     `norm` says where the normalisation stands: "pre", before each sublayer, on the branch; "post", after the sum, on
     the residual stream itself; None, nowhere. With `d_memory`, a sublayer between the two reads a memory of that width:
     the block of a decoder. `residual=False` takes the skip connections away, the control of Chapter 8. In training,
-    each number that a sublayer adds is set to 0 with the probability `dropout`. `attend` is for self-attention,
-    `attend_memory` for the memory; `activation` is that of the feed-forward network. After Vaswani et al. (2017), who
-    normalise after the sum. Raises ValueError for another `norm`.
+    each number that a sublayer adds is set to 0 with the probability `dropout`. `attend` and `rotate` are
+    for self-attention, `attend_memory` for the memory; `activation` is that of the feed-forward network. After Vaswani
+    et al. (2017), who normalise after the sum. Raises ValueError for another `norm`.
 
     >>> TransformerBlock(d_model=8, heads=2, d_hidden=32)(torch.zeros(3, 5, 8)).shape
     torch.Size([3, 5, 8])
@@ -111,12 +110,13 @@ class TransformerBlock(Block):
         attend_memory: Callable = scaled_dot_product_attention,
         dropout: float = 0.0,
         activation: Callable = torch.relu,
+        rotate: Callable | None = None,
     ):
         super().__init__()
         if norm not in ("pre", "post", None):
             raise ValueError(f'`norm` is {norm!r}, expected "pre", "post" or None')
         self.norm, self.residual = norm, residual
-        self.attention = MultiHeadAttention(d_model, heads, attend=attend)
+        self.attention = MultiHeadAttention(d_model, heads, attend=attend, rotate=rotate)
         self.attention_norm = self._normalisation(d_model)
         self.cross_attention = None
         if d_memory is not None:

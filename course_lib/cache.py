@@ -100,7 +100,7 @@ class CachedDecoder:
 
     `read(tokens, caches, origin)` reads new tokens (batch, new) behind what the caches hold, one `BlockCache` for each
     layer, and returns logits (batch, vocab); `origin` (batch,) says from which row of the first call each row
-    comes.
+    comes, and is the same tensor as before until rows change.
 
     >>> reads = []
     >>> def read(tokens, caches, origin):
@@ -117,29 +117,33 @@ class CachedDecoder:
         self._read, self._layers = read, layers
         self._known: torch.Tensor | None = None  # (batch, length): the tokens that the caches hold
 
-    @torch.no_grad()
     def __call__(self, tokens: torch.Tensor) -> torch.Tensor:
         """Return the logits (batch, vocab) of the token after tokens (batch, time)."""
         check_shape(tokens, "batch time", "tokens")
-        rows = self._rows_to_go_on_from(tokens)
-        if rows is None:
-            self._known = tokens[:, :0]  # (batch, 0)
-            self._caches = [BlockCache() for _ in range(self._layers)]
-            self._origin = torch.arange(len(tokens), device=tokens.device)  # (batch,)
-        elif len(rows) != len(self._known) or (rows[1:] != rows[:-1] + 1).any():
-            self._origin = self._origin[rows]  # (batch,)
-            for cache in self._caches:
-                cache.select(rows)
+        return self._logits(tokens).clone()  # what was made in inference mode could not be changed in place
+
+    @torch.inference_mode()  # as no_grad, and views and versions are not kept track of either
+    def _logits(self, tokens: torch.Tensor) -> torch.Tensor:
+        if self._known is None or tokens.shape[1] <= self._known.shape[1]:
+            self._forget(tokens)
+        elif not torch.equal(tokens[:, : self._known.shape[1]], self._known):
+            self._find_rows(tokens)
         logits = self._read(tokens[:, self._known.shape[1] :], self._caches, self._origin)  # (batch, vocab)
         self._known = tokens
         return logits
 
-    def _rows_to_go_on_from(self, tokens: torch.Tensor) -> torch.Tensor | None:
-        """Return for each row (batch,) a known one that it begins with, its own one if it can; None if one has none."""
-        if self._known is None or self._known.shape[1] >= tokens.shape[1]:
-            return None
-        beginnings = tokens[:, : self._known.shape[1]]  # (batch, length)
-        if torch.equal(beginnings, self._known):
-            return torch.arange(len(tokens), device=tokens.device)  # (batch,)
-        fits = (beginnings[:, None] == self._known).all(dim=-1)  # (batch, known)
-        return fits.int().argmax(dim=1) if fits.any(dim=1).all() else None  # (batch,)
+    def _forget(self, tokens: torch.Tensor) -> None:
+        """Begin anew with tokens (batch, time), of which none was read."""
+        self._known = tokens[:, :0]  # (batch, 0)
+        self._caches = [BlockCache() for _ in range(self._layers)]
+        self._origin = torch.arange(len(tokens), device=tokens.device)  # (batch,)
+
+    def _find_rows(self, tokens: torch.Tensor) -> None:
+        """Let each row of tokens (batch, time) go on from a known one that it begins with; without one, forget all."""
+        fits = (tokens[:, None, : self._known.shape[1]] == self._known).all(dim=-1)  # (batch, known)
+        if not fits.any(dim=1).all():
+            return self._forget(tokens)
+        rows = fits.int().argmax(dim=1)  # (batch,)
+        self._origin = self._origin[rows]  # (batch,)
+        for cache in self._caches:
+            cache.select(rows)

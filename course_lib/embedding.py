@@ -35,7 +35,7 @@ class TokenEmbedding(nn.Module):
         d_model = self.table.shape[1]
         vectors = nn.functional.embedding(tokens, self.table) * d_model**0.5  # (batch, time, d_model)
         if self.positions:
-            codes = sinusoidal_positions(start + time, d_model, vectors.dtype)[start:]  # (time, d_model)
+            codes = sinusoidal_positions(time, d_model, vectors.dtype, start)  # (time, d_model)
             vectors = vectors + codes.to(vectors.device)
         return vectors
 

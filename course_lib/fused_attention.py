@@ -1,13 +1,10 @@
 """The fast way to the same output: torch's fused kernel, for when nobody asks for the weights."""
 
-from collections.abc import Callable
-
 import torch
 from torch.nn import functional
 
-from course_lib.attention import check_attend, scaled_dot_product_attention
+from course_lib.attention import check_attend
 from course_lib.masks import check_mask, with_future_hidden
-from course_lib.positions import rotary_attention, rotate_both
 
 
 def fused_attention(
@@ -39,33 +36,9 @@ def fused_attention(
             by_kernel = True
         else:
             mask = with_future_hidden(mask, queries, keys, query.device)  # (..., query, key)
-    if missing := max(0, 4 - query.dim()):
+    missing = max(0, 4 - query.dim())
+    if missing:
         # Torch's kernels are for four axes, (batch, heads, time, width); with fewer it falls back to the plain product.
         query, key, value = (each[(None,) * missing] for each in (query, key, value))
     output = functional.scaled_dot_product_attention(query, key, value, attn_mask=mask, is_causal=by_kernel)
     return output[(0,) * missing] if missing else output  # (..., query, d_value)
-
-
-def fused_rotary_attention(
-    query: torch.Tensor,
-    key: torch.Tensor,
-    value: torch.Tensor,
-    mask: torch.Tensor | None = None,
-    causal: bool = False,
-) -> torch.Tensor:
-    """Return the output (..., query, d_value) of `rotary_attention` without its weights.
-
-    Shapes, mask and errors are those of `rotary_attention`; `causal` is as in `fused_attention`.
-
-    >>> inputs = torch.arange(12.0).view(1, 3, 4)
-    >>> fused_rotary_attention(inputs, inputs, inputs).shape
-    torch.Size([1, 3, 4])
-    """
-    return fused_attention(*rotate_both(query, key), value, mask, causal)
-
-
-# What gives the output of a function that also returns weights, for when only the output is wanted.
-FUSED: dict[Callable, Callable] = {
-    scaled_dot_product_attention: fused_attention,
-    rotary_attention: fused_rotary_attention,
-}

@@ -23,4 +23,6 @@ def token_losses(logits: torch.Tensor, targets: torch.Tensor, smoothing: float =
     normaliser = logits.logsumexp(dim=-1)  # (...): what all tokens together weigh
     right = logits.gather(-1, targets.unsqueeze(-1)).squeeze(-1)  # (...)
     losses = normaliser - right  # (...)
-    return losses + smoothing * (right - logits.mean(dim=-1)) if smoothing else losses  # (...)
+    if smoothing:  # the mean is another pass over the vocabulary, which others need not pay for
+        losses = losses + smoothing * (right - logits.mean(dim=-1))  # (...)
+    return losses

@@ -1,7 +1,7 @@
 """Masks: which keys a query may attend to. Boolean, True = may be attended to, here and everywhere in the course.
 
 A mask has the axes (..., query, key), or fewer that broadcast to them; two masks are combined by `&`. Nobody else makes
-masks: a model says `causal=True` and hands on a mask of its padding, and both go down to the attention as they are.
+masks: a model says `causal=True` and hands on a mask of its padding, and the attention puts the two together.
 """
 
 import torch

@@ -7,7 +7,7 @@ from torch import nn
 
 from course_lib.attention import scaled_dot_product_attention
 from course_lib.cache import KeyValueCache
-from course_lib.fused_attention import FUSED
+from course_lib.fused_attention import fused_attention
 from course_lib.masks import with_future_hidden
 from course_lib.shapes import check_shape
 
@@ -24,10 +24,13 @@ def split_heads(vectors: torch.Tensor, heads: int) -> torch.Tensor:
             [[3, 4],
              [7, 8]]])
     """
-    width = check_shape(vectors, "... time width", "vectors")["width"]
-    if heads < 1 or width % heads:
-        raise ValueError(f"`heads` is {heads}, expected a number that divides the width {width} of `vectors`")
-    return vectors.unflatten(-1, (heads, -1)).transpose(-3, -2)  # (..., heads, time, d_head)
+    if vectors.dim() < 2 or heads < 1 or vectors.shape[-1] % heads:
+        raise ValueError(
+            f"`vectors` has shape {tuple(vectors.shape)} and `heads` is {heads}, "
+            "expected (..., time, width) and a number that divides the width"
+        )
+    side_by_side = vectors.unflatten(-1, (heads, -1))  # (..., time, heads, d_head)
+    return side_by_side.transpose(-3, -2)  # (..., heads, time, d_head)
 
 
 def merge_heads(vectors: torch.Tensor) -> torch.Tensor:
@@ -47,8 +50,8 @@ class MultiHeadAttention(nn.Module):
     Narrow heads (the default) share the width, d_head = d_model / heads, and their number changes neither parameters
     nor matrix products; wide ones have any other `d_head`. `d_memory` is the width of what is read where that is not
     the inputs and has another one. `attend` is what every head does with queries, keys and values (batch, heads, time,
-    d_head); another one may know about positions. After Vaswani et al. (2017). Raises ValueError where d_model does not
-    divide by the heads.
+    d_head). In self-attention, `rotate` may turn queries and keys before that, as `rotate_by_position` does. After
+    Vaswani et al. (2017). Raises ValueError where d_model does not divide by the heads.
 
     >>> attention = MultiHeadAttention(d_model=8, heads=2)
     >>> output, weights = attention(torch.zeros(3, 5, 8))
@@ -63,6 +66,7 @@ class MultiHeadAttention(nn.Module):
         d_head: int | None = None,
         d_memory: int | None = None,
         attend: Callable = scaled_dot_product_attention,
+        rotate: Callable | None = None,
     ):
         super().__init__()
         if heads < 1 or d_head is None and d_model % heads:
@@ -74,7 +78,7 @@ class MultiHeadAttention(nn.Module):
         self.to_key = nn.Linear(d_memory, heads * d_head)
         self.to_value = nn.Linear(d_memory, heads * d_head)
         self.to_output = nn.Linear(heads * d_head, d_model)
-        self.attend = attend
+        self.attend, self.rotate = attend, rotate
 
     def forward(
         self,
@@ -95,18 +99,19 @@ class MultiHeadAttention(nn.Module):
         if cache is None:
             key, value = self.project_memory(inputs if memory is None else memory)
         elif memory is None:
-            key, value = cache.append(*self.project_memory(inputs))
+            key, value = cache.append(*self.project_memory(inputs, start=cache.length))
         else:
             key, value = cache.contents if cache.length else cache.append(*self.project_memory(memory))
         return self.attend_to(inputs, key, value, mask, causal, need_weights)
 
-    def project_memory(self, memory: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    def project_memory(self, memory: torch.Tensor, start: int = 0) -> tuple[torch.Tensor, torch.Tensor]:
         """Return what queries need of memory (batch, key, d_memory): key and value, each (batch, heads, key, d_head).
 
-        They do not depend on who reads, so they may be kept and read again.
+        They do not depend on who reads, so they may be kept and read again. `start` is the position of the first.
         """
         check_shape(memory, "batch key d_memory", "memory", d_memory=self.to_key.in_features)
-        return self.split(self.to_key(memory)), self.split(self.to_value(memory))
+        key, value = self.split(self.to_key(memory)), self.split(self.to_value(memory))  # (batch, heads, key, d_head)
+        return key if self.rotate is None else self.rotate(key, start), value
 
     def attend_to(
         self,
@@ -117,13 +122,20 @@ class MultiHeadAttention(nn.Module):
         causal: bool = False,
         need_weights: bool = True,
     ) -> tuple[torch.Tensor, torch.Tensor | None]:
-        """Let inputs (batch, query, d_model) read keys and values of `project_memory`; return what `forward` does."""
+        """Let inputs (batch, query, d_model) read keys and values of `project_memory`; return what `forward` does.
+
+        Where positions count, the inputs are the last of those that the keys are made of.
+        """
         check_shape(inputs, "batch query d_model", "inputs", d_model=self.to_query.in_features)
         query = self.split(self.to_query(inputs))  # (batch, heads, query, d_head)
+        if self.rotate is not None:
+            query = self.rotate(query, key.shape[-2] - query.shape[-2])  # (batch, heads, query, d_head)
         if mask is not None and mask.dim() > 2:
             mask = mask.unsqueeze(-3)  # (batch, 1, query, key): one mask for all heads
-        if not need_weights and self.attend in FUSED:
-            found, weights = FUSED[self.attend](query, key, value, mask, causal), None  # (batch, heads, query, d_head)
+        if self.attend is scaled_dot_product_attention and not need_weights:
+            # The fused kernel computes this one function, without its weights; any other `attend` must be called.
+            found = fused_attention(query, key, value, mask, causal)  # (batch, heads, query, d_head)
+            weights = None
         else:
             if causal:
                 mask = with_future_hidden(mask, query.shape[-2], key.shape[-2], query.device)  # (..., query, key)
@@ -131,7 +143,7 @@ class MultiHeadAttention(nn.Module):
         return self.to_output(self.merge(found)), weights
 
     def split(self, vectors: torch.Tensor) -> torch.Tensor:
-        """Return vectors (batch, time, heads * d_head) as (batch, heads, time, d_head)."""
+        """Return vectors (batch, time, heads * d_head) as (batch, heads, time, d_head); a subclass may do it itself."""
         return split_heads(vectors, self.heads)
 
     def merge(self, vectors: torch.Tensor) -> torch.Tensor:

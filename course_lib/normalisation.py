@@ -27,7 +27,7 @@ class LayerNorm(nn.Module):
     """Normalise each vector as `layer_norm_step_by_step` does, with a gain and a bias that are learned.
 
     Nothing passes from one position, or one sequence of the batch, to another. Torch's kernel does the work: it
-    computes the same in one pass, and keeps less for the way back.
+    computes the same in one pass, and keeps less for the backward pass.
 
     >>> LayerNorm(d_model=4)(torch.tensor([[1.0, 2.0, 3.0, 4.0]])).detach()
     tensor([[-1.3416, -0.4472,  0.4472,  1.3416]])
@@ -41,5 +41,5 @@ class LayerNorm(nn.Module):
 
     def forward(self, inputs: torch.Tensor) -> torch.Tensor:
         """Return the normalised inputs (..., d_model), in the same shape."""
-        check_shape(inputs, "... d_model", "inputs", d_model=len(self.gain))
+        check_shape(inputs, "... d_model", "inputs", d_model=self.gain.numel())
         return functional.layer_norm(inputs, self.gain.shape, self.gain, self.bias, self.epsilon)

@@ -1,6 +1,6 @@
 """Positions: what is added to the inputs, or done to the scores, so that attention can tell first from last."""
 
-from functools import cache
+import functools
 
 import torch
 from einops import rearrange
@@ -30,17 +30,17 @@ def angles(positions: torch.Tensor, width: int) -> torch.Tensor:
     return positions[:, None] * ROTARY_BASE ** (-pairs / width)
 
 
-def sinusoidal_positions(time: int, d_model: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
+def sinusoidal_positions(time: int, d_model: int, dtype: torch.dtype = torch.float32, start: int = 0) -> torch.Tensor:
     """Return a code (time, d_model) for each position: the sine (even columns) and cosine (odd) of `angles`.
 
-    After Vaswani et al. (2017).
+    `start` is the first position. After Vaswani et al. (2017).
 
     >>> sinusoidal_positions(time=3, d_model=4)
     tensor([[ 0.0000,  1.0000,  0.0000,  1.0000],
             [ 0.8415,  0.5403,  0.0100,  0.9999],
             [ 0.9093, -0.4161,  0.0200,  0.9998]])
     """
-    angle = angles(torch.arange(time), d_model)  # (time, d_model / 2)
+    angle = angles(torch.arange(start, start + time), d_model)  # (time, d_model / 2)
     pairs = torch.stack([angle.sin(), angle.cos()], dim=-1)  # (time, d_model / 2, 2)
     return rearrange(pairs, "time pair two -> time (pair two)").to(dtype)
 
@@ -86,7 +86,8 @@ def rotate_by_position(vectors: torch.Tensor, start: int = 0) -> torch.Tensor:
     """Turn each pair of entries of vectors (..., time, width) by the `angles` of their positions, from `start` on.
 
     Lengths stay, and so the dot product of two rotated vectors depends on their positions through the offset alone.
-    After Su et al. (2021). Raises ValueError for an odd width.
+    A pair (a, b) becomes (a cos θ - b sin θ, a sin θ + b cos θ). After Su et al. (2021). Raises ValueError for an odd
+    width, and for a `start` below 0.
 
     >>> rotate_by_position(torch.tensor([[1.0, 0.0], [1.0, 0.0], [1.0, 0.0]]))
     tensor([[ 1.0000,  0.0000],
@@ -94,35 +95,37 @@ def rotate_by_position(vectors: torch.Tensor, start: int = 0) -> torch.Tensor:
             [-0.4161,  0.9093]])
     """
     sizes = check_shape(vectors, "... time width", "vectors")
+    if start < 0:
+        raise ValueError(f"`start` is {start}, expected 0 or more: no position is before the first")
+    # To turn a complex number by an angle is to multiply it by the number of length 1 at that angle.
+    dtype = torch.promote_types(vectors.dtype, torch.complex64)  # two 32-bit parts at least: none are of bfloat16
     end = start + sizes["time"]
-    # There are no complex numbers of lower precision than two of 32 bits.
+    turns = _turns(end, sizes["width"], dtype, vectors.device)[start:end]  # (time, width / 2)
     precise = vectors.to(torch.promote_types(vectors.dtype, torch.float32))  # (..., time, width)
-    dtype = torch.promote_types(vectors.dtype, torch.complex64)
-    table = _turns.__wrapped__ if torch.compiler.is_compiling() else _turns  # a compiler sees the steps, not the cache
-    turns = table(_power_of_two(end), sizes["width"], dtype, vectors.device)[start:end]  # (time, width / 2)
-    # A pair of entries is a complex number; to turn it by an angle is to multiply it by the number of length 1 there.
-    pairs = precise.unflatten(-1, (-1, 2)).clone(memory_format=torch.contiguous_format)  # (..., time, width / 2, 2)
-    turned = torch.view_as_real(torch.view_as_complex(pairs) * turns)  # (..., time, width / 2, 2)
-    return turned.flatten(-2).to(vectors.dtype)  # (..., time, width)
+    pairs = torch.complex(precise[..., 0::2], precise[..., 1::2])  # (..., time, width / 2): a + ib
+    return torch.view_as_real(pairs * turns).flatten(-2).to(vectors.dtype)  # (..., time, width)
 
 
-def _power_of_two(number: int) -> int:
-    """Return the smallest power of 2 that is at least `number`."""
-    power = 1
-    while power < number:
-        power *= 2
-    return power
-
-
-@cache
 def _turns(time: int, width: int, dtype: torch.dtype, device: torch.device) -> torch.Tensor:
-    """Return the complex number of length 1 at each of the `angles` of `time` positions: (time, width / 2).
+    """Return the complex number of length 1 at each of the `angles` of `time` positions or more: (>= time, width / 2).
 
-    They are asked for at every step, and computed once for each length, of which there are few: powers of 2.
+    Their number is a power of 2, so that few different tables are made and kept.
     """
+    length = 1
+    while length < time:
+        length *= 2
+    # A compiler wants to see how a table is made; everybody else, who asks at every step, gets the one that was made.
+    table = _make_turns if torch.compiler.is_compiling() else _kept_turns
+    return table(length, width, dtype, device)
+
+
+def _make_turns(time: int, width: int, dtype: torch.dtype, device: torch.device) -> torch.Tensor:
     with torch.inference_mode(False):  # a tensor that was made in that mode may take no part in training later
         angle = angles(torch.arange(time, device=device), width)  # (time, width / 2)
         return torch.polar(torch.ones_like(angle), angle).to(dtype)
+
+
+_kept_turns = functools.cache(_make_turns)
 
 
 def rotary_attention(
@@ -131,29 +134,18 @@ def rotary_attention(
     """Attend with queries and keys that are rotated by their positions; the values are left as they are.
 
     Shapes, mask and errors are those of `attend`. The queries are the last of the positions, as in `causal_mask`;
-    raises ValueError when there are more queries than keys. Give it to `MultiHeadAttention` as `attend`.
+    raises ValueError when there are more queries than keys. Give it to `MultiHeadAttention` as `attend`; or give
+    `rotate_by_position` as `rotate`, which does the same and rotates keys that are kept in a cache once.
 
     >>> query = key = torch.ones(1, 3, 2)
     >>> _, weights = rotary_attention(query, key, torch.zeros(1, 3, 2))
     >>> bool(weights[0, 0, 0] > weights[0, 0, 1] > weights[0, 0, 2])
     True
     """
-    return scaled_dot_product_attention(*rotate_both(query, key), value, mask)
-
-
-def rotate_both(query: torch.Tensor, key: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return queries (..., query, width) and keys (..., key, width), each rotated by its position.
-
-    The queries are the last of the positions; raises ValueError when there are more queries than keys.
-
-    >>> query, key = rotate_both(torch.ones(1, 2), torch.ones(3, 2))
-    >>> torch.equal(query[0], key[2])
-    True
-    """
     start = key.shape[-2] - query.shape[-2]
     if start < 0:
         raise ValueError(f"there are {query.shape[-2]} queries and {key.shape[-2]} keys, expected no more queries")
-    return rotate_by_position(query, start), rotate_by_position(key)
+    return scaled_dot_product_attention(rotate_by_position(query, start), rotate_by_position(key), value, mask)
 
 
 def distance_bias(table: torch.Tensor, query: int, key: int) -> torch.Tensor:

@@ -27,7 +27,7 @@ def softmax_step_by_step(scores: torch.Tensor, temperature: float = 1.0) -> torc
 def softmax(scores: torch.Tensor, temperature: float = 1.0) -> torch.Tensor:
     """Turn scores (..., n) into weights as `softmax_step_by_step` does, by torch's kernel.
 
-    The kernel computes the same in one pass, and keeps the weights alone for the way back. Raises ValueError for a
+    The kernel computes the same in one pass, and keeps the weights alone for the backward pass. Raises ValueError for a
     temperature that is not positive.
 
     >>> softmax(torch.tensor([1.0, 2.0, 3.0]))

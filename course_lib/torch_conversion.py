@@ -54,6 +54,7 @@ def _(ours: MultiHeadAttention) -> nn.MultiheadAttention:
     d_model, d_memory = ours.to_query.in_features, ours.to_key.in_features
     _refuse(ours.heads * ours.d_head != d_model, f"{ours.heads} heads of {ours.d_head} in a d_model of {d_model}")
     _refuse(ours.attend is not scaled_dot_product_attention, f"`attend` = {ours.attend}")
+    _refuse(ours.rotate is not None, f"`rotate` = {ours.rotate}")
     theirs = _like(ours, nn.MultiheadAttention(d_model, ours.heads, kdim=d_memory, vdim=d_memory, batch_first=True))
     _copy((counterpart, mine) for mine, counterpart in _attention_pairs(ours, theirs))
     return theirs

@@ -49,7 +49,7 @@ class Training:
         self.parameters = list(model.parameters())
         self.devices = sorted({each.device.index for each in self.parameters if each.device.type == "cuda"})
         self.generator = torch.Generator().manual_seed(seed)
-        # Fused: one kernel updates all weights, where torch would otherwise call a dozen for each of them.
+        # Fused: one operation updates all weights, where a processor would otherwise need a dozen for each of them.
         self.optimiser = torch.optim.AdamW(self.parameters, lr=learning_rate, weight_decay=weight_decay, fused=True)
         self.step = 0
 

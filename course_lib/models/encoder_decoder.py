@@ -84,7 +84,9 @@ class EncoderDecoder(nn.Module):
         vectors = self.dropout(self.embed(words, before))  # (batch, time, d_model)
         for number, block in enumerate(self.decoder):
             cache = caches[number] if caches else None
-            vectors = block(vectors, memory, None, memory_mask, cache, causal=True)  # (batch, time, d_model)
+            vectors = block(
+                vectors, memory, memory_mask=memory_mask, cache=cache, causal=True
+            )  # (batch, time, d_model)
         return self.embed.to_logits(self.decoder_norm(vectors))  # (batch, time, vocab)
 
     def forward(self, source: torch.Tensor, words: torch.Tensor) -> torch.Tensor:
@@ -101,13 +103,13 @@ class EncoderDecoder(nn.Module):
         read once, too, unless `cached` is False: the same logits, and the specification of the cache.
         """
         memory, memory_mask = self.encode(source), self.memory_mask(source)  # (batch, n, d_model), (batch, 1, n)
-        of_rows, known = (memory, memory_mask), None  # what each row of words reads, and the rows for which that is so
+        selected_for = of_rows = None  # the rows of words that were read last, and what each of them reads
 
         def read(words: torch.Tensor, caches: list[BlockCache] | None, origin: torch.Tensor) -> torch.Tensor:
-            nonlocal of_rows, known
-            if origin is not known:  # a beam was sorted anew, or this is the first step
+            nonlocal of_rows, selected_for
+            if origin is not selected_for:  # the first step, or rows have changed: else the tensor is the same one
                 rows = origin if len(memory) > 1 else torch.zeros_like(origin)  # (batch,): each row's source
-                of_rows, known = (memory[rows], memory_mask[rows]), origin
+                of_rows, selected_for = (memory[rows], memory_mask[rows]), origin
             return self.decode(words, *of_rows, caches)[:, -1]  # (batch, vocab)
 
         if cached:

@@ -5,11 +5,12 @@ from collections.abc import Callable
 import torch
 from torch import nn
 
+from course_lib.attention import scaled_dot_product_attention
 from course_lib.blocks import TransformerBlock
 from course_lib.cache import BlockCache, CachedDecoder
 from course_lib.masks import left_padding_mask
 from course_lib.normalisation import LayerNorm
-from course_lib.positions import rotary_attention
+from course_lib.positions import rotate_by_position
 from course_lib.shapes import check_shape
 
 INIT_STD = 0.02  # standard deviation of the table's first entries
@@ -19,10 +20,9 @@ class LanguageModel(nn.Module):
     """Give the logits of the next token at every position of at most `max_length` tokens: a stack of causal blocks.
 
     The table of token vectors is the output, too. Its first entries are small, so that an untrained model gives all
-    tokens nearly the same probability. Positions enter by `attend`, which serves every block, as rotations of queries
-    and keys; with `learned_positions`, a vector for each position is added to the tokens instead, and `attend` should
-    be one that knows of no positions. `d_hidden` is four times `d_model` unless it is given. After Radford et al.
-    (2018, 2019), with the positions of Su et al. (2021).
+    tokens nearly the same probability. Positions enter as rotations of queries and keys or, with `learned_positions`,
+    as a vector for each position that is added to the tokens. `attend` serves every block; `d_hidden` is four times
+    `d_model` unless it is given. After Radford et al. (2018, 2019), with the positions of Su et al. (2021).
 
     >>> model = LanguageModel(vocab_size=96, max_length=32)
     >>> model(torch.zeros(2, 20, dtype=torch.long)).shape
@@ -38,7 +38,7 @@ class LanguageModel(nn.Module):
         layers: int = 2,
         d_hidden: int | None = None,
         dropout: float = 0.0,
-        attend: Callable = rotary_attention,
+        attend: Callable = scaled_dot_product_attention,
         learned_positions: bool = False,
         activation: Callable = torch.relu,
     ):
@@ -47,9 +47,11 @@ class LanguageModel(nn.Module):
         self.embed = nn.Embedding(vocab_size, d_model)
         nn.init.normal_(self.embed.weight, std=INIT_STD)
         self.positions = nn.Parameter(INIT_STD * torch.randn(max_length, d_model)) if learned_positions else None
+        d_hidden = d_hidden or 4 * d_model
+        rotate = None if learned_positions else rotate_by_position
         self.blocks = nn.ModuleList(
             TransformerBlock(
-                d_model, heads, d_hidden or 4 * d_model, attend=attend, dropout=dropout, activation=activation
+                d_model, heads, d_hidden, attend=attend, rotate=rotate, dropout=dropout, activation=activation
             )
             for _ in range(layers)
         )

@@ -39,15 +39,15 @@ class NGram:
         return probability
 
     def probabilities(self, context: str) -> torch.Tensor:
-        """Return the probability of each of the characters after `context`: (vocab,)."""
-        shares = [1 / len(self.characters)] * len(self.characters)
+        """Return the `probability` of each of the characters after `context`, all of them at once: (vocab,)."""
+        probabilities = [1 / len(self.characters)] * len(self.characters)
         for seen in self._seen_after(context):
             times, different = seen.total(), len(seen)
-            shares = [
-                (seen[character] + different * share) / (times + different)
-                for character, share in zip(self.characters, shares, strict=True)
+            probabilities = [
+                (seen[character] + different * probability) / (times + different)
+                for character, probability in zip(self.characters, probabilities, strict=True)
             ]
-        return torch.tensor(shares)
+        return torch.tensor(probabilities)
 
     def _seen_after(self, context: str) -> Iterator[Counter]:
         """Yield what came after the last 0, 1, ... characters of `context`, as far as they were seen together."""

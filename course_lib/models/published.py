@@ -16,7 +16,6 @@ from safetensors.torch import load_file
 from torch import nn
 from torch.nn.functional import gelu
 
-from course_lib.attention import scaled_dot_product_attention
 from course_lib.models.language_model import LanguageModel
 from course_lib.models.masked_language_model import MaskedLanguageModel
 from course_lib.normalisation import LayerNorm
@@ -77,7 +76,6 @@ def from_gpt2(tensors: Tensors, heads: int) -> LanguageModel:
         heads,
         layers=_layers(tensors, r"h\.(\d+)\."),
         d_hidden=_shape(tensors, "h.0.mlp.c_fc.weight")[1],
-        attend=scaled_dot_product_attention,
         learned_positions=True,
         activation=partial(gelu, approximate="tanh"),
     )

@@ -19,7 +19,6 @@ from course_lib.models.language_model import LanguageModel
 from course_lib.models.masked_language_model import MaskedLanguageModel
 from course_lib.models.vision_transformer import VisionTransformer
 from course_lib.multi_head import MultiHeadAttention
-from course_lib.positions import rotary_attention
 from course_lib.project import root
 
 TOKENS = torch.tensor([[3, 4, 5, 6, 7], [8, 9, 1, 0, 0]])  # 0 is padding
@@ -41,67 +40,55 @@ MODELS = {
     "attention only": (
         lambda **how: AttentionOnly(11, 9, **SMALL, **how),
         lambda model: model(TOKENS),
-        scaled_dot_product_attention,
         {(True, False): 2},
     ),
     "language model": (
         lambda **how: LanguageModel(11, 9, **SMALL, **how),
         lambda model: model(TOKENS),
-        rotary_attention,
         {(True, False): 2},
     ),
     "language model, learned positions": (
-        lambda attend=scaled_dot_product_attention: LanguageModel(
-            11, 9, **SMALL, attend=attend, learned_positions=True
-        ),
+        lambda **how: LanguageModel(11, 9, **SMALL, **how, learned_positions=True),
         lambda model: model(TOKENS),
-        scaled_dot_product_attention,
         {(True, False): 2},
     ),
     "language model, padded on the left": (
         lambda **how: LanguageModel(11, 9, **SMALL, **how),
         padded_on_the_left,
-        rotary_attention,
         {(False, True): 2},
     ),
     "masked language model": (
         lambda **how: MaskedLanguageModel(11, 9, **SMALL, **how),
         lambda model: model(TOKENS),
-        scaled_dot_product_attention,
         {(False, True): 2},
     ),
     "masked language model, causal": (
         lambda **how: MaskedLanguageModel(11, 9, **SMALL, causal=True, **how),
         lambda model: model(TOKENS),
-        scaled_dot_product_attention,
         {(False, True): 2},
     ),
     "encoder and decoder": (
         lambda **how: EncoderDecoder(11, **SMALL, **how),
         lambda model: model(TOKENS, TOKENS[:, :4]),
-        scaled_dot_product_attention,
         {(False, True): 4, (True, False): 2},
     ),
     "classifier": (
         lambda **how: SequenceClassifier(11, 3, **SMALL, **how),
         lambda model: model(TOKENS),
-        scaled_dot_product_attention,
         {(False, True): 2},
     ),
     "vision transformer": (
         lambda **how: VisionTransformer(channels=3, side=32, patch=8, **SMALL, **how),
         lambda model: model(IMAGES.to(next(model.parameters()).dtype)),
-        scaled_dot_product_attention,
         {(False, False): 2},
     ),
     "caption transformer": (
         captioner,
         lambda model: model(IMAGES.to(next(model.parameters()).dtype), TOKENS)[0],
-        scaled_dot_product_attention,
         {(True, False): 2},
     ),
 }
-each_model = pytest.mark.parametrize(("make", "ask", "attend", "calls"), MODELS.values(), ids=MODELS)
+each_model = pytest.mark.parametrize(("make", "ask", "calls"), MODELS.values(), ids=MODELS)
 
 
 @pytest.fixture
@@ -118,19 +105,19 @@ def kernel(monkeypatch):
 
 
 @each_model
-def test_training_reaches_the_fused_kernel_and_where_it_can_its_own_causal_mode(make, ask, attend, calls, kernel):
+def test_training_reaches_the_fused_kernel_and_where_it_can_its_own_causal_mode(make, ask, calls, kernel):
     ask(make().train()).sum().backward()
     assert kernel == calls
 
 
 @each_model
-def test_a_function_that_no_kernel_is_known_for_enters_by_argument_and_gives_the_same(make, ask, attend, calls, kernel):
+def test_a_function_that_no_kernel_is_known_for_enters_by_argument_and_gives_the_same(make, ask, calls, kernel):
     torch.manual_seed(0)
     asked = []
 
     def by_hand(query, key, value, mask=None):
         asked.append(mask)
-        return attend(query, key, value, mask)
+        return scaled_dot_product_attention(query, key, value, mask)
 
     fused, explicit = make().double(), make(attend=by_hand).double()
     explicit.load_state_dict(fused.state_dict())
@@ -147,7 +134,7 @@ def test_a_function_that_no_kernel_is_known_for_enters_by_argument_and_gives_the
 
 
 @each_model
-def test_whoever_records_gets_the_weights_and_the_same_outputs(make, ask, attend, calls, kernel):
+def test_whoever_records_gets_the_weights_and_the_same_outputs(make, ask, calls, kernel):
     model = make().eval()
     expected = ask(model)
     kernel.clear()

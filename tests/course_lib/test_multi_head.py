@@ -125,7 +125,11 @@ def test_it_can_be_compiled_and_mapped():
     [
         (lambda: MultiHeadAttention(8, heads=3), "`heads` is 3, expected a number that divides `d_model` = 8"),
         (lambda: MultiHeadAttention(8, heads=0), "`heads` is 0, expected a number that divides `d_model` = 8"),
-        (lambda: split_heads(torch.zeros(2, 8), 3), "`heads` is 3, expected a number that divides the width 8"),
+        (
+            lambda: split_heads(torch.zeros(2, 8), 3),
+            "shape (2, 8) and `heads` is 3, expected (..., time, width) and a number that divides the width",
+        ),
+        (lambda: split_heads(torch.zeros(8), 2), "`vectors` has shape (8,)"),
         (lambda: merge_heads(torch.zeros(2, 8)), "expected (..., heads, time, d_head)"),
         (lambda: MultiHeadAttention(8, 2)(torch.zeros(5, 8)), "expected (batch, key, d_memory=8)"),
         (lambda: MultiHeadAttention(8, 2, d_memory=6)(torch.zeros(1, 5, 8)), "`memory` has shape (1, 5, 8)"),

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from course_lib.attention import scaled_dot_product_attention
 from course_lib.diagnostics import permutation_error
-from course_lib.fused_attention import fused_rotary_attention
 from course_lib.masks import causal_mask
 from course_lib.multi_head import MultiHeadAttention
 from course_lib.positions import (
@@ -108,12 +107,26 @@ def test_rotary_scores_do_depend_on_the_offset():
     assert scores[0].unique().numel() == 6
 
 
-@pytest.mark.parametrize("query", [6, 2])
-def test_the_fused_rotary_attention_has_the_same_output_and_gradient(query):
-    inputs = [torch.randn(2, length, 4, dtype=torch.float64, requires_grad=True) for length in (query, 6, 6)]
-    outputs = rotary_attention(*inputs, causal_mask(query, 6))[0], fused_rotary_attention(*inputs, causal=True)
-    torch.testing.assert_close(*outputs)
-    torch.testing.assert_close(*(torch.autograd.grad(output.square().sum(), inputs) for output in outputs))
+@pytest.mark.parametrize("query", [6, 2, 1])
+def test_heads_that_rotate_have_the_output_and_gradient_of_rotary_attention(query):
+    torch.manual_seed(0)
+    fused = MultiHeadAttention(8, 2, rotate=rotate_by_position).double()
+    explicit = MultiHeadAttention(8, 2, attend=rotary_attention).double()
+    explicit.load_state_dict(fused.state_dict())
+    inputs = torch.randn(3, 6, 8, dtype=torch.float64, requires_grad=True)
+    outputs = []
+    for attention in (fused, explicit):
+        key, value = attention.project_memory(inputs)
+        outputs += [
+            attention.attend_to(inputs[:, -query:], key, value, causal=True, need_weights=need_weights)[0]
+            for need_weights in (False, True)
+        ]
+    for output in outputs[1:]:
+        torch.testing.assert_close(output, outputs[0])
+        gradients = (
+            torch.autograd.grad(each.square().sum(), inputs, retain_graph=True)[0] for each in (output, outputs[0])
+        )
+        torch.testing.assert_close(*gradients)
 
 
 def test_rotary_queries_are_the_last_positions():
@@ -188,6 +201,7 @@ def test_gradients_are_right():
         (lambda: shift_matrix(3, 5), "the width is 5, expected an even number"),
         (lambda: rotate_by_position(torch.zeros(3, 5)), "the width is 5, expected an even number"),
         (lambda: rotate_by_position(torch.zeros(3)), "expected (..., time, width)"),
+        (lambda: rotate_by_position(torch.zeros(3, 4), start=-1), "`start` is -1, expected 0 or more"),
         (lambda: LearnedPositions(4, 2)(torch.zeros(1, 5, 2)), "`inputs` has 5 positions, expected at most 4"),
         (lambda: LearnedPositions(4, 2)(torch.zeros(1, 3, 3)), "expected (..., time, d_model=2)"),
         (lambda: distance_bias(torch.zeros(2, 4), 3, 3), "`table` has 4 columns"),
