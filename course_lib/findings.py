@@ -1,0 +1,76 @@
+"""What a chapter states, as a reader sees it: one line for a statement, one table for those of an experiment."""
+
+import html
+from dataclasses import dataclass, field
+
+HEADINGS = ("What was measured", "Value", "Bound", "Holds")
+LEFT = 'style="text-align: left"'  # Jupyter sets the cells of a table to the right
+
+
+@dataclass(frozen=True)
+class Statement:
+    """One claim, control or opponent in words; `holds` is None where nothing has to hold.
+
+    >>> print(Statement("control", "uniform attention", "0.28", "at most 0.5", holds=True))
+    control  uniform attention: 0.28 (at most 0.5)
+    """
+
+    kind: str
+    name: str
+    value: str
+    comparison: str
+    holds: bool | None
+
+    def __str__(self) -> str:
+        return f"{self.kind:8} {self.name}: {self.value} ({self.comparison})"
+
+    @property
+    def verdict(self) -> str:
+        """The word in the last column."""
+        return {True: "yes", False: "no", None: ""}[self.holds]
+
+
+@dataclass
+class Findings:
+    """The table of an experiment: HTML in Jupyter and in the book, and plain text in a terminal.
+
+    >>> Findings("On 500 scenes", [Statement("claim", "exact captions", "0.991", "at least 0.95", holds=True)])
+    On 500 scenes
+           What was measured  Value  Bound          Holds
+    claim  exact captions     0.991  at least 0.95  yes
+    """
+
+    caption: str
+    statements: list[Statement] = field(default_factory=list)
+
+    def __repr__(self) -> str:
+        rows = [("", *HEADINGS)]
+        rows += [(each.kind, each.name, each.value, each.comparison, each.verdict) for each in self.statements]
+        widths = [max(len(row[column]) for row in rows) for column in range(3)]
+        # What an opponent is compared with goes on into the last column, which has no verdict for it.
+        widths += [max(len(row[3]) for row in rows if row[4]), 0]
+        lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
+        return "\n".join([self.caption, *(line.rstrip() for line in lines)])
+
+    def _repr_html_(self) -> str:
+        headings = "".join(f'<th scope="col" {LEFT}>{heading}</th>' for heading in HEADINGS)
+        rows = "\n".join(f"<tr>{_cells(each)}</tr>" for each in self.statements)
+        return (
+            f'<table class="findings">\n<caption {LEFT}>{_escaped(self.caption)}</caption>\n'
+            f"<thead><tr>{headings}</tr></thead>\n<tbody>\n{rows}\n</tbody>\n</table>"
+        )
+
+
+def _cells(statement: Statement) -> str:
+    """Return the cells of one row; a claim is what a reader expects, so the two other kinds are marked by a word."""
+    mark = "" if statement.kind == "claim" else f"<strong>{statement.kind}:</strong> "
+    name = f'<th scope="row" {LEFT}>{mark}{_escaped(statement.name)}</th>'
+    value = f"<td {LEFT}>{_escaped(statement.value)}</td>"
+    if statement.holds is None:
+        return f'{name}{value}<td colspan="2" {LEFT}>{_escaped(statement.comparison)}</td>'
+    verdict = statement.verdict if statement.holds else f"<strong>{statement.verdict}</strong>"
+    return f"{name}{value}<td {LEFT}>{_escaped(statement.comparison)}</td><td {LEFT}>{verdict}</td>"
+
+
+def _escaped(text: str) -> str:
+    return html.escape(text).replace("± ", "±&nbsp;")

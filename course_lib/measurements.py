@@ -1,0 +1,81 @@
+"""Measured numbers with their standard errors, and how one of them stands to another."""
+
+import math
+from dataclasses import dataclass
+
+LEVEL = 3  # standard errors: over five seeds, chance alone gets that far once in 25 times
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """A measured value, and how far it would move from sample to sample: its standard error.
+
+    `cases` is for a share: so many cases were counted, and the standard error is sqrt(p(1 - p) / cases). `error` is the
+    standard error of anything else. Raises ValueError for a share outside 0 to 1, for fewer than one case, for an error
+    that is not positive, and where both are given.
+
+    >>> print(Measurement(0.316, cases=500))
+    0.316 ± 0.021
+    >>> print(Measurement(1.8664, error=0.013), Measurement(0.9912))
+    1.866 ± 0.013 0.991
+
+    The formula gives 0 where no case differs from the others, which would promise too much: there we say what we saw.
+
+    >>> print(Measurement(1.0, cases=1000))
+    1, all of 1,000
+    """
+
+    value: float
+    cases: int | None = None
+    error: float | None = None
+
+    def __post_init__(self):
+        if self.cases is not None and self.error is not None:
+            raise ValueError("got cases and error, expected one of them: with cases, the standard error is computed")
+        if self.cases is not None and not (isinstance(self.cases, int) and self.cases >= 1):
+            raise ValueError(f"cases got {self.cases!r}, expected a whole number of at least 1")
+        if self.cases is not None and not 0 <= self.value <= 1:
+            raise ValueError(f"value got {self.value:g}, expected a share from 0 to 1, since cases are given")
+        if self.error is not None and not 0 < self.error < math.inf:
+            raise ValueError(f"error got {self.error:g}, expected a standard error above 0")
+
+    @property
+    def standard_error(self) -> float:
+        """The standard error; 0 where none is known."""
+        if self.cases is not None:
+            return math.sqrt(self.value * (1 - self.value) / self.cases)
+        return self.error or 0.0
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def text(self, digits: int = 3) -> str:
+        """Return the value with its standard error; where none is known, the value to so many digits."""
+        if self.cases is not None and self.value in (0, 1):
+            return f"{self.value:g}, {'all' if self.value else 'none'} of {self.cases:,}"
+        if self.standard_error == 0:
+            return f"{self.value:.{digits}g}"
+        # The error has two digits, and the value ends where the error does.
+        exponent = int(f"{self.standard_error:.1e}".partition("e")[2])
+        decimals = max(0, 1 - exponent)
+        return f"{self.value:.{decimals}f} ± {self.standard_error:.{decimals}f}"
+
+
+def standing(lead: float, error: float) -> str:
+    """Return in words how we stand to a rival: `lead` is how much better ours is, `error` its standard error or 0.
+
+    Less than three standard errors are called level.
+
+    >>> standing(0.068, 0.0123), standing(-0.002, 0)
+    ('ahead by 5.5 standard errors', 'behind by 0.002')
+    >>> standing(0.002, 0.0017), standing(0, 0)
+    ('level, 1.2 standard errors ahead', 'level')
+    """
+    side = "ahead" if lead > 0 else "behind"
+    if lead == 0:
+        return "level"
+    if error == 0:
+        return f"{side} by {abs(lead):.3g}"
+    distance = abs(lead) / error
+    words = f"{distance:.1f} standard errors"
+    return f"{side} by {words}" if distance >= LEVEL else f"level, {words} {side}"
