@@ -95,9 +95,8 @@ def attend(
     tensor([[20.]])
     """
     check_attend(query, key, value)
-    scores = (
-        scale * query
-    ) @ key.mT  # (..., query, key): queries are scaled, which are usually fewer numbers than scores
+    # Queries are scaled and not scores, of which there are usually more.
+    scores = (scale * query) @ key.mT  # (..., query, key)
     if bias is not None:
         check_broadcast(bias, "bias", scores.shape)
         scores = scores + bias  # (..., query, key)

@@ -1,14 +1,47 @@
-"""Which source of the library a page shows to its reader, word for word: there a comment counts, too."""
+"""The source of the library on a page, word for word: how it is shown, and which pages show what.
+
+Where source is shown, a comment counts, too: a page is out of step when it changes.
+"""
 
 import ast
 import inspect
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from IPython.display import Markdown
+
 from course_lib.authoring.digests import digest
 
-SHOW_SOURCE = {"getsource", "getsourcelines"}
+SHOW_SOURCE = {"getsource", "getsourcelines", "show_source"}
 SHOW_DOCSTRINGS = {"getdoc", "help"}  # also inherited ones, which are nowhere in the definition itself
+
+
+def show_source(definition: Callable) -> Markdown:
+    """Show a function or class of the library as it stands in its file, without the examples of its docstring.
+
+    >>> print(show_source(Path.home).data)
+    ```python
+    @classmethod
+    def home(cls):
+    ...
+    """
+    source = inspect.getsource(definition)
+    lines = inspect.cleandoc("\n" + source).splitlines()
+    return Markdown("\n".join(["```python", *_without_examples(lines), "```"]))
+
+
+def _without_examples(lines: list[str]) -> Iterator[str]:
+    """Yield lines of Python without those of doctests, which take as much room again and say it twice on a page."""
+    inside = False
+    for number, line in enumerate(lines):
+        text = line.strip()
+        if text.startswith(">>>"):
+            inside = True
+        elif inside and text.endswith('"""'):
+            inside = False
+        following = lines[number + 1].strip() if number + 1 < len(lines) else ""
+        if not inside and not (text == "" and following.startswith(">>>")):
+            yield line
 
 
 def shown_definitions(cells: list[str], find_module: Callable[[str], Path | None]) -> dict[str, str] | None:

@@ -2,10 +2,13 @@
 
 import torch
 
+from course_lib.data import running_example
 from course_lib.exercises.chapter_04._examples import tensors
 from course_lib.exercises.drawing import normal, sizes, uniform
 from course_lib.grading.checks import equals, inputs_unchanged, on
 from course_lib.grading.exercise import Case, Exercise, Property, Task
+
+ITSELF = running_example.Q[running_example.TOKENS.index("itself")]  # (d_key,): the query that the chapter follows
 
 
 def look_up(query, key, value, scale):
@@ -114,6 +117,7 @@ EXERCISE = Exercise(
             examples=(
                 tensors(query=[1, 0], key=[[1, 0], [0, 1]], value=[[8], [4]]) | {"scale": 1.0986},
                 tensors(query=[2], key=[[1], [1], [0]], value=[[0], [6], [9]]) | {"scale": 50.0},
+                {"query": ITSELF, "key": running_example.K, "value": running_example.V, "scale": 0.5},
             ),
             reference=look_up,
             properties=(
