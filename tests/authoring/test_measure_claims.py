@@ -65,7 +65,7 @@ def test_a_table_of_findings_is_kept_as_text_and_as_html(course):
     assert output.output_type == "display_data"
     assert output.data["text/plain"].splitlines()[0] == "On 10 scenes"
     assert output.data["text/plain"].splitlines()[2].startswith("claim ")
-    assert output.data["text/html"].startswith('<table class="findings">')
+    assert output.data["text/html"].startswith('<table class="table findings">')
 
 
 def test_sentences_and_comments_do_not_age_the_measurement_and_code_does(course):
