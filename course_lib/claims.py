@@ -71,7 +71,7 @@ def opponent(
 
     `cases` says from how many cases both shares were counted; `error` and `our_error` are the standard errors of
     other values. Then the line says in standard errors of the difference how far ours is ahead or behind. They are
-    those of two samples that have nothing to do with each other: on the same cases, luck is shared, and less is left.
+    computed as if the two had met different cases; on the same cases both share their luck, and the error is smaller.
 
     Nothing has to hold, so there is no bound. What a page says of the margin is a claim, and is stated as one:
     `claim("ahead of one vector", ours - rival, at_least=0.05)`.

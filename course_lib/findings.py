@@ -56,7 +56,7 @@ class Findings:
         headings = "".join(f'<th scope="col" {LEFT}>{heading}</th>' for heading in HEADINGS)
         rows = "\n".join(f"<tr>{_cells(each)}</tr>" for each in self.statements)
         return (
-            f'<table class="findings">\n<caption {LEFT}>{_escaped(self.caption)}</caption>\n'
+            f'<table class="table findings">\n<caption {LEFT}>{_escaped(self.caption)}</caption>\n'
             f"<thead><tr>{headings}</tr></thead>\n<tbody>\n{rows}\n</tbody>\n</table>"
         )
 

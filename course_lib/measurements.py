@@ -76,6 +76,6 @@ def standing(lead: float, error: float) -> str:
         return "level"
     if error == 0:
         return f"{side} by {abs(lead):.3g}"
-    distance = abs(lead) / error
+    distance = round(abs(lead) / error, 1)  # what is shown decides
     words = f"{distance:.1f} standard errors"
     return f"{side} by {words}" if distance >= LEVEL else f"level, {words} {side}"

@@ -6,7 +6,7 @@ from pathlib import Path
 from course_lib.project import root
 
 LAYERS = [
-    "__init__ project shapes seeding claims files ranks",
+    "__init__ project shapes seeding measurements findings claims files ranks",
     "softmax attention fused_attention tiling costs trees masks positions losses pooling",
     "recurrence convolution embedding multi_head normalisation blocks torch_conversion cache decoding",
     "models",

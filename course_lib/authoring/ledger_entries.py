@@ -3,8 +3,10 @@
 import json
 import math
 import re
+import statistics
 from pathlib import Path
 
+from course_lib.measurements import standing
 from course_lib.project import CourseError
 
 
@@ -34,6 +36,13 @@ def summarise(seeds: dict[int, list[dict]]) -> list[dict]:
     >>> (claim,) = summarise({0: [said | {"value": 0.95}], 1: [said | {"value": 0.97}]})
     >>> claim["values"], claim["worst"], round(claim["spread"], 2)
     ([0.95, 0.97], 0.95, 0.02)
+
+    Of an opponent there are the rival's values and ours, and nothing that has to hold.
+
+    >>> said = {"kind": "opponent", "name": "rival", "higher_is_better": True, "ours": 0.95}
+    >>> (opponent,) = summarise({0: [said | {"value": 0.92}], 1: [said | {"value": 0.96}]})
+    >>> opponent["values"], opponent["ours"]
+    ([0.92, 0.96], [0.95, 0.95])
     """
     first_seed, first = next(iter(seeds.items()))
     if not first:
@@ -51,11 +60,13 @@ def summarise(seeds: dict[int, list[dict]]) -> list[dict]:
 
 
 def holds(claim: dict, value: float | None = None) -> bool:
-    """Return whether `value`, by default the worst one, keeps to the bound of the claim.
+    """Return whether `value`, by default the worst one, keeps to the bound of the claim; an opponent has none to keep.
 
-    >>> holds({"at_least": 0.95, "at_most": None, "worst": 0.97})
+    >>> holds({"kind": "claim", "at_least": 0.95, "at_most": None, "worst": 0.97})
     True
     """
+    if claim["kind"] == "opponent":
+        return True
     return _margin(claim, claim["worst"] if value is None else value) >= 0
 
 
@@ -69,8 +80,28 @@ def bound(claim: dict) -> str:
     return f"{sign}\N{NO-BREAK SPACE}{limit:g}"
 
 
+def lead(opponent: dict) -> str:
+    """Return in words how we stand to a rival over all seeds, in standard errors of the mean difference.
+
+    Both were measured under the same seeds, so it is the differences seed by seed that count. Where each of the two
+    has the same value under every seed, nothing was repeated: that is one run.
+
+    >>> lead({"higher_is_better": True, "values": [0.92, 0.95, 0.93], "ours": [0.99, 0.99, 1.0]})
+    'ahead by 6.0 standard errors'
+    >>> lead({"higher_is_better": False, "values": [1.866, 1.866], "ours": [1.868, 1.868]})
+    'behind by 0.002 (one run)'
+    """
+    sign = 1 if opponent["higher_is_better"] else -1
+    pairs = list(zip(opponent["ours"], opponent["values"], strict=True))
+    differences = [_rounded(sign * (ours - theirs)) for ours, theirs in pairs]
+    error = statistics.stdev(differences) / math.sqrt(len(differences)) if len(differences) > 1 else 0
+    one_run = " (one run)" if len(set(pairs)) == 1 else ""
+    return standing(statistics.fmean(differences), error) + one_run
+
+
 def _identity(statement: dict) -> dict:
-    return {key: statement[key] for key in ("kind", "name", "at_least", "at_most")}
+    sides = ("higher_is_better",) if statement["kind"] == "opponent" else ("at_least", "at_most")
+    return {key: statement[key] for key in ("kind", "name", *sides)}
 
 
 def _quoted(names: set[str]) -> str:
@@ -78,10 +109,16 @@ def _quoted(names: set[str]) -> str:
 
 
 def _summary(statements: list[dict]) -> dict:
-    values = [float(f"{statement['value']:.6g}") for statement in statements]  # what float32 has; the rest is noise
+    values = [_rounded(statement["value"]) for statement in statements]
     claim = _identity(statements[0])
+    if claim["kind"] == "opponent":
+        return claim | {"values": values, "ours": [_rounded(statement["ours"]) for statement in statements]}
     worst = min(values, key=lambda value: _margin(claim, value))
     return claim | {"values": values, "worst": worst, "spread": max(values) - min(values)}
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.6g}")  # what float32 has; the rest is noise
 
 
 def _margin(claim: dict, value: float) -> float:

@@ -6,6 +6,7 @@ import importlib.metadata
 import json
 import platform
 import re
+import statistics
 import subprocess
 import tempfile
 import time
@@ -17,7 +18,7 @@ from rich.progress import Progress
 from rich.table import Table
 
 from course_lib.authoring.execution import execute, one_kernel_a_core, progress_bars
-from course_lib.authoring.ledger_entries import as_json, bound, holds, read_ledger, summarise
+from course_lib.authoring.ledger_entries import as_json, bound, holds, lead, read_ledger, summarise
 from course_lib.authoring.notebooks import code_digest, find_texts, read_text
 from course_lib.files import write_atomically
 from course_lib.project import CourseError, root
@@ -103,11 +104,15 @@ def _title(text: Path) -> str:
 
 
 def _table(measured: dict[str, dict]) -> Table:
-    table = Table("chapter", "kind", "claim", "bound", "worst", "spread", "")
+    table = Table("chapter", "kind", "claim", "bound, or ours", "worst, or rival's", "spread", "")
     for chapter, entry in measured.items():
         for claim in entry["claims"]:
-            verdict = "holds" if holds(claim) else "[bold red]BROKEN[/]"
-            figures = (bound(claim), f"{claim['worst']:.4g}", f"{claim['spread']:.2g}")
+            if claim["kind"] == "opponent":
+                ours, theirs = (f"{statistics.fmean(claim[whose]):.4g}" for whose in ("ours", "values"))
+                figures, verdict = (ours, theirs, ""), lead(claim)
+            else:
+                figures = (bound(claim), f"{claim['worst']:.4g}", f"{claim['spread']:.2g}")
+                verdict = "holds" if holds(claim) else "[bold red]BROKEN[/]"
             table.add_row(chapter, claim["kind"], escape(claim["name"]), *figures, verdict)
     return table
 

@@ -11,7 +11,8 @@ kernelspec:
 ---
 
 """
-CLAIMS = Path(__file__).resolve().parents[2] / "course_lib/claims.py"
+COURSE_LIB = Path(__file__).resolve().parents[2] / "course_lib"
+STATING = ("claims", "findings", "measurements")  # the modules with which a chapter states what it found
 
 
 class Course:
@@ -20,7 +21,8 @@ class Course:
     def __init__(self, home: Path):
         self.home = home
         self.write("course_lib/__init__.py", "")
-        self.write("course_lib/claims.py", CLAIMS.read_text(encoding="utf-8"))
+        for module in STATING:
+            self.write(f"course_lib/{module}.py", (COURSE_LIB / f"{module}.py").read_text(encoding="utf-8"))
 
     def write(self, path: str, content: str) -> Path:
         file = self.home / path

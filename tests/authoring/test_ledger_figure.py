@@ -9,8 +9,8 @@ LONG = "the word that is said first, on combinations of colour and shape that tr
 VALUES = [0.97, 0.90, 0.99]
 
 
-@pytest.fixture
-def chapter() -> dict:
+@pytest.fixture(params=["no opponents", "opponents"])
+def chapter(request) -> dict:
     limits = {"exact": (0.95, None), "uniform": (None, 0.5), "error | loops": (None, 1e-5), LONG: (None, -8)}
     scales = {"exact": 1, "uniform": 0.3, "error | loops": 1e-8, LONG: -10}
     statements = {
@@ -26,6 +26,10 @@ def chapter() -> dict:
         ]
         for seed, value in enumerate(VALUES)
     }
+    for seed, value in enumerate(VALUES) if request.param == "opponents" else ():
+        rival = {"kind": "opponent", "higher_is_better": True, "value": value - 0.1, "ours": value}
+        bits = {"kind": "opponent", "higher_is_better": False, "value": 1.866, "ours": 1.868}
+        statements[seed] += [rival | {"name": LONG.replace("word", "rival")}, bits | {"name": "bits | Kneser–Ney"}]
     return {
         "title": "Looking",
         "page": "02_looking.ipynb",
@@ -48,12 +52,30 @@ def figure(chapter):
 
 
 def test_the_table_links_to_the_chapter_and_has_a_row_for_each_claim(chapter):
-    head, _, _, _, exact, uniform, error, reach = table_of_claims(chapter).splitlines()
+    head, _, _, _, exact, uniform, error, reach = table_of_claims(chapter).splitlines()[:8]
     assert head.startswith("**[Looking](02_looking.ipynb)**: measured on 2026-11-21 under 3 seeds, 14 s for the quick")
     assert exact == "| exact (**broken**) | ≥\N{NO-BREAK SPACE}0.95 | 0.9 | 0.09 |"
     assert uniform.startswith("| control: uniform |")
     assert error.startswith(r"| error \| loops |")
     assert "broken" not in uniform + error + reach
+
+
+@pytest.mark.parametrize("chapter", ["opponents"], indirect=True)
+def test_opponents_stand_in_a_table_of_their_own(chapter):
+    blank, explanation, _, _, _, rival, bits = table_of_claims(chapter).splitlines()[8:]
+    assert (blank, explanation[:30]) == ("", "An opponent is a rival that mi")
+    assert rival == f"| {LONG.replace('word', 'rival')} | 0.8533 | 0.9533 | ahead by 0.1 |"
+    assert bits == r"| bits \| Kneser–Ney (lower is better) | 1.866 | 1.868 | behind by 0.002 (one run) |"
+
+
+@pytest.mark.parametrize("chapter", ["no opponents"], indirect=True)
+def test_without_opponents_nothing_speaks_of_them(chapter, figure):
+    assert len(table_of_claims(chapter).splitlines()) == 4 + len(chapter["claims"])
+    assert legend(figure) == ["claim", "control", "broken", "permitted"]
+
+
+def legend(figure) -> list[str]:
+    return [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
 
 
 def marks(figure, kind) -> list[float]:
@@ -62,12 +84,26 @@ def marks(figure, kind) -> list[float]:
     return [line.get_xdata()[0] for line in lines]
 
 
+@pytest.mark.parametrize("chapter", ["no opponents"], indirect=True)
 def test_every_value_has_a_mark_whose_shape_says_what_it_is(figure):
     assert marks(figure, "claim")[:2] == pytest.approx([0.97, 0.99])
     assert marks(figure, "broken") == pytest.approx([0.90])
     assert marks(figure, "control") == pytest.approx([0.3 * value for value in VALUES])
     assert len(marks(figure, "claim")) == 2 + 3 + 3
-    assert len({look["marker"] for look in MARKS.values()}) == 3
+    assert len({look["marker"] for look in MARKS.values()}) == len(MARKS)
+
+
+@pytest.mark.parametrize("chapter", ["opponents"], indirect=True)
+def test_an_opponents_line_has_its_marks_and_ours_and_no_bound(chapter, figure):
+    assert marks(figure, "opponent")[:3] == pytest.approx([value - 0.1 for value in VALUES])
+    assert marks(figure, "claim")[8:11] == pytest.approx(VALUES)
+    assert legend(figure) == ["claim", "control", "opponent", "broken", "permitted"]
+    bounds = [line for line in figure.axes[0].lines if line.get_linewidth() == 2.5]
+    assert len(bounds) == len(chapter["claims"]) - 2
+    beside = [
+        text.get_text() for text in figure.axes[0].texts if text.get_ha() == "right" and text.get_fontsize() == 12
+    ]
+    assert beside[-2:] == ["higher wins", "lower wins"]
 
 
 def test_the_picture_can_be_read_in_print_and_on_a_telephone(figure):
@@ -79,6 +115,8 @@ def test_the_picture_can_be_read_in_print_and_on_a_telephone(figure):
     for text in figure.axes[0].texts:
         box = text.get_window_extent()
         assert edge.x0 <= box.x0 and box.x1 <= edge.x1, text.get_text()
+    box = figure.axes[0].get_legend().get_window_extent()
+    assert edge.x0 <= box.x0 and box.x1 <= edge.x1, "the legend"
 
 
 def test_texts_do_not_overlap(figure):

@@ -3,12 +3,14 @@ import math
 
 import pytest
 
-from course_lib.authoring import measure_claims
-from course_lib.authoring.ledger_entries import as_json, bound, holds, read_ledger, summarise
-from course_lib.authoring.notebooks import code_digest
+from course_lib.authoring import measure_claims, pairs
+from course_lib.authoring.ledger_entries import as_json, bound, holds, lead, read_ledger, summarise
+from course_lib.authoring.notebooks import code_digest, read_notebook
 from course_lib.project import CourseError
 
-SEED = "import os\nfrom course_lib.claims import claim, control\nseed = int(os.environ['COURSE_SEED'])"
+SEED = (
+    "import os\nfrom course_lib.claims import claim, control, findings, opponent\nseed = int(os.environ['COURSE_SEED'])"
+)
 EXACT = "claim('exact', 0.96 + seed / 100, at_least=0.95)"
 UNIFORM = "control('uniform', 0.3, at_most=0.5)"
 
@@ -39,6 +41,31 @@ def test_each_value_of_each_seed_is_recorded(course, capsys):
     printed = capsys.readouterr().out
     assert "exact" in printed
     assert "BROKEN" not in printed
+
+
+def test_an_opponent_that_wins_is_recorded_and_breaks_nothing(course, capsys):
+    rival = "    opponent('one vector', 0.97, ours=0.96 + seed / 100, cases=1000)"
+    course.chapter("02_two", SEED, f"with findings('On 1,000 scenes'):\n    {EXACT}\n{rival}")
+    assert measure_claims.measure([], 2, course.home) == 0
+    exact, one_vector = stored(course)["02"]["claims"]
+    assert (exact["kind"], exact["worst"]) == ("claim", pytest.approx(0.96))
+    assert one_vector == {"kind": "opponent", "name": "one vector", "higher_is_better": True} | {
+        "values": [0.97, 0.97],
+        "ours": [0.96, 0.97],
+    }
+    printed = capsys.readouterr().out  # in columns, which break "level, 1.0 standard errors behind" into lines
+    assert "level," in printed
+    assert "BROKEN" not in printed
+
+
+def test_a_table_of_findings_is_kept_as_text_and_as_html(course):
+    course.chapter("02_two", SEED, f"with findings('On 10 scenes'):\n    {EXACT}\n    {UNIFORM}")
+    assert pairs.sync([], False, course.home) == 0
+    (output,) = read_notebook(course.notebook("02_two")).cells[-1].outputs
+    assert output.output_type == "display_data"
+    assert output.data["text/plain"].splitlines()[0] == "On 10 scenes"
+    assert output.data["text/plain"].splitlines()[2].startswith("claim ")
+    assert output.data["text/html"].startswith('<table class="table findings">')
 
 
 def test_sentences_and_comments_do_not_age_the_measurement_and_code_does(course):
@@ -125,6 +152,44 @@ def test_seeds_that_state_different_things_are_refused(other, sentence):
     first = [said("a", 1, at_least=0), said("b", 1, at_most=2)]
     with pytest.raises(CourseError, match=f"not state the same under seeds 0 and 1: {sentence}$"):
         summarise({0: first, 1: other})
+
+
+def met(values, ours, higher_is_better=True) -> str:
+    """The words of the ledger on an opponent with these values under the seeds."""
+    said = {"kind": "opponent", "name": "rival", "higher_is_better": higher_is_better}
+    both = enumerate(zip(values, ours, strict=True))
+    (opponent,) = summarise({seed: [said | {"value": rival, "ours": own}] for seed, (rival, own) in both})
+    assert holds(opponent)
+    return lead(opponent)
+
+
+@pytest.mark.parametrize(
+    ("values", "ours", "words"),
+    [
+        ([0.926, 0.954, 0.920], [0.994, 0.994, 0.994], "ahead by 5.8 standard errors"),
+        ([0.997, 0.994, 0.992], [0.991, 0.987, 0.987], "behind by 10.4 standard errors"),
+        ([0.997, 0.994, 0.992], [0.991, 0.996, 0.995], "level, 0.1 standard errors behind"),
+        # Under each seed both have better or worse luck: only the differences count.
+        ([0.10, 0.50, 0.90], [0.11, 0.52, 0.91], "ahead by 4.0 standard errors"),
+        ([0.5, 0.5, 0.5], [0.7, 0.7, 0.7], "ahead by 0.2 (one run)"),
+        ([0.5, 0.5], [0.5, 0.5], "level (one run)"),
+        ([0.5], [0.25], "behind by 0.25 (one run)"),
+        ([0.1, 0.2, 0.6], [0.2, 0.3, 0.7], "ahead by 0.1"),  # by chance the same lead, which rounding must not hide
+    ],
+)
+def test_how_far_ahead_over_the_seeds(values, ours, words):
+    assert met(values, ours) == words
+
+
+def test_where_less_is_better_the_smaller_value_is_ahead():
+    assert met([1.9, 1.8, 1.9], [1.7, 1.7, 1.7], higher_is_better=False) == "ahead by 5.0 standard errors"
+    assert met([1.866], [1.868], higher_is_better=False) == "behind by 0.002 (one run)"
+
+
+def test_seeds_that_disagree_which_side_wins_are_refused():
+    said = {"kind": "opponent", "name": "rival", "value": 1, "ours": 2}
+    with pytest.raises(CourseError, match='seeds 0 and 1: "rival"$'):
+        summarise({seed: [said | {"higher_is_better": bool(seed)}] for seed in range(2)})
 
 
 def test_two_claims_of_one_name_are_refused():

@@ -1,0 +1,80 @@
+"""A table of findings as the book shows it: nothing scrolls on a telephone, and nothing is hard to read in the dark."""
+
+from pathlib import Path
+
+import pydata_sphinx_theme
+import pytest
+import sphinx_book_theme
+
+from course_lib.findings import Findings, Statement
+from course_lib.project import root
+from tests.book.accessibility import violations
+
+STYLES = [
+    Path(pydata_sphinx_theme.__file__).parent / "theme/pydata_sphinx_theme/static/styles/theme.css",
+    Path(pydata_sphinx_theme.__file__).parent / "theme/pydata_sphinx_theme/static/styles/pydata-sphinx-theme.css",
+    Path(sphinx_book_theme.__file__).parent / "theme/sphinx_book_theme/static/styles/sphinx-book-theme.css",
+    root() / "book/_static/course.css",
+]
+# As Jupyter Book puts it around what a cell shows; the theme's script chooses the colours.
+PAGE = """<!DOCTYPE html><html lang="en"><meta charset="utf-8"><title>A page</title>
+<meta name="viewport" content="width=device-width, initial-scale=1"><script>
+const scheme = matchMedia("(prefers-color-scheme: dark)");
+const follow = () => {{ document.documentElement.dataset.theme = scheme.matches ? "dark" : "light" }};
+scheme.addEventListener("change", follow);
+follow();
+</script><main class="bd-main"><div class="bd-content"><div class="bd-article-container"><article class="bd-article">
+<h1>A page</h1><div class="cell"><div class="cell_output"><div class="output text_html">{table}</div></div></div>
+</article></div></div></main></html>"""
+TABLE = Findings(
+    "Captions of 500 fresh scenes",
+    [
+        Statement("claim", "exact captions on fresh scenes", "0.9940 ± 0.0035", "at least 0.95", holds=True),
+        Statement("control", "exact captions, trained with uniform attention", "0.316 ± 0.021", "at most 0.3", False),
+        Statement(
+            "opponent", "one vector", "0.926 ± 0.012", "ours 0.9940 ± 0.0035, ahead by 5.6 standard errors", None
+        ),
+    ],
+)
+BACKGROUND = "() => getComputedStyle(document.querySelector('.text_html')).backgroundColor"
+
+pytestmark = pytest.mark.rendered
+
+
+@pytest.fixture(scope="module")
+def page(browser):
+    with browser.new_page() as page:
+        page.set_content(PAGE.format(table=TABLE._repr_html_()))
+        for style in STYLES:
+            page.add_style_tag(content=style.read_text(encoding="utf-8"))
+        yield page
+
+
+@pytest.mark.parametrize("width", [320, 390, 1280])
+def test_the_table_fits_its_window(page, width):
+    page.set_viewport_size({"width": width, "height": 900})
+    table = page.locator("table.findings")
+    inner, outer, room = table.evaluate(
+        "(each) => [each.scrollWidth, each.clientWidth, each.parentElement.clientWidth]"
+    )
+    assert inner <= outer <= room <= width
+    assert table.locator("td").first.evaluate("(each) => parseFloat(getComputedStyle(each).fontSize)") >= 13
+    lines = table.locator("td").evaluate_all("(all) => all.map((each) => each.innerText)")
+    assert lines[:3] == ["0.9940 ±\N{NO-BREAK SPACE}0.0035", "at least 0.95", "yes"]
+
+
+def test_the_table_is_readable_for_everyone_in_the_light_and_in_the_dark(page):
+    page.set_viewport_size({"width": 1280, "height": 900})
+    assert violations(page) == {"light": [], "dark": []}
+
+
+def test_there_is_no_pale_sheet_under_it_in_the_dark(page):
+    page.emulate_media(color_scheme="dark")
+    assert page.evaluate(BACKGROUND) == "rgba(0, 0, 0, 0)"
+
+
+def test_a_table_for_a_screen_reader(page):
+    table = page.get_by_role("table", name="Captions of 500 fresh scenes")
+    assert table.get_by_role("columnheader").count() == 4
+    assert table.get_by_role("rowheader", name="control: exact captions").count() == 1
+    assert table.get_by_role("row").count() == 4
