@@ -29,10 +29,10 @@ def markdown(stem):
 READ = ("admonition", "margin", "note", "tip")  # directives whose text a reader reads
 
 
-def prose(stem):
+def words(text):
     """Return the words that a reader reads, without code, formulas, and the frames of directives and roles."""
     lines, hidden = [], None
-    for line in markdown(stem).splitlines():
+    for line in text.splitlines():
         fence = re.match(r"(`{3,})(?:\{([\w-]+)\})?", line)
         if hidden:
             hidden = None if fence and fence[0] == line == hidden else hidden
@@ -144,4 +144,4 @@ def test_chapter_cites_at_least_five_works_that_are_in_the_bibliography(stem):
 
 
 def test_chapter_has_the_length_of_a_chapter(stem):
-    assert 1800 <= len(prose(stem)) <= 3800
+    assert 1800 <= len(words(markdown(stem))) <= 3800
