@@ -41,7 +41,7 @@ def masking() -> Diagram:
             arrow(parts["every"].parts[0], parts["wrong"].parts[0], "mask"),
         ]
 
-    early, late = "✓ mask, then softmax:\neach row sums to 1", "✗ softmax, then mask:\nthree rows sum to less"
+    early, late = "✓ mask, then softmax:\neach row sums to 1", "✗ softmax, then mask:\nnot every row sums to 1"
     wide, narrow = steps(), steps()
     wide["scaled"].right_of(wide["scores"], 92)
     for first, others in (("scores", ("hidden", "right")), ("scaled", ("every", "wrong"))):

@@ -64,7 +64,7 @@ def transformer() -> Diagram:
         "memory, and a feed-forward network. A linear layer and a softmax give the probabilities of the next token at "
         "each position.",
         arrangement(170, 20, 36, 90),
-        narrow=arrangement(122, 11, 19, 28),
+        narrow=arrangement(122, 11, 19, 22),
     )
 
 
@@ -76,7 +76,7 @@ def shift_right() -> Diagram:
         name = text(f"step {step}")
         inputs = [matrix([[word]]) for word in words[:step]]
         target = matrix([[words[step]]], highlight=0)
-        row = beside(name, *inputs, target, gap=18)
+        row = beside(name, *inputs, target, gap=15)
         arrows.append(arrow(inputs[-1], target))
         if rows:
             row.below(rows[-1], 24, align="start")
