@@ -95,17 +95,20 @@ def test_claims_were_measured_on_five_seeds_and_hold(stem):
         assert all(least <= value <= most for value in claim["values"]), f"{claim['name']} does not hold: {claim}"
 
 
+def shows(cell, pattern):
+    """Whether an output of the cell has data whose kind, or whose HTML, matches the pattern."""
+    outputs = [output.get("data", {}) for output in cell.get("outputs", [])]
+    return any(re.search(pattern, kind + data.get("text/html", "")) for data in outputs for kind in data)
+
+
 def test_figures_have_alternative_text_and_a_caption(stem):
-    drawing = [
-        cell
-        for cell in notebook(stem).cells
-        if any(kind.startswith("image/") for output in cell.get("outputs", []) for kind in output.get("data", {}))
-    ]
-    assert drawing, "no cell draws a figure"
-    for cell in drawing:
+    figures = [cell for cell in notebook(stem).cells if shows(cell, r"^image/(?!svg)")]
+    drawings = [cell for cell in notebook(stem).cells if shows(cell, r"<svg\b")]  # they carry their title and description
+    assert figures, "no cell draws a figure"
+    for cell in figures + drawings:
         first_line = cell.source.partition("\n")[0]
         options = cell.metadata.get("mystnb", {})
-        for group, key in [("image", "alt"), ("figure", "caption"), ("figure", "name")]:
+        for group, key in [("image", "alt")] * (cell in figures) + [("figure", "caption"), ("figure", "name")]:
             assert str(options.get(group, {}).get(key, "")).strip(), f"`{first_line}`: no mystnb: {group}: {key}"
 
 
