@@ -4,10 +4,10 @@ from course_lib.data.running_example import MEMORY, SOURCE_TOKENS, TOKENS, X
 from course_lib.diagrams import Arrow, Diagram, Group, Part, arrow, beside, box, frame, matrix, shape_of, stack, text
 
 
-def transformer() -> Diagram:
+def encoder_and_decoder() -> Diagram:
     """Draw Chapter 9: encoder and decoder as in Vaswani et al. (2017), normalised after each sum, without dropout.
 
-    >>> "× 6" in transformer().svg()
+    >>> "× 6" in encoder_and_decoder().svg()
     True
     """
 
