@@ -96,7 +96,7 @@ def test_the_size_has_room_for_arrows_and_their_labels():
 
 def test_the_body_of_a_matrix_is_its_cells():
     left, top, right, bottom = matrix([[1, 2, 3]], title="a title that is long", rows=["name"], columns="abc").body
-    assert (right - left, bottom - top) == (3 * 28, 28)
+    assert (right - left, bottom - top) == pytest.approx((3 * 28, 28))
 
 
 def test_parts_are_aligned_by_their_bodies():
