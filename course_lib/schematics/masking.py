@@ -9,7 +9,7 @@ from course_lib.masks import causal_mask, masked_softmax
 SCALE = Q.shape[-1] ** -0.5
 
 
-def masking() -> Diagram:
+def mask_before_softmax() -> Diagram:
     """Draw Chapter 5: scores are scaled, hidden above the diagonal, and made weights; and the wrong order beside it."""
     scores, mask = Q @ K.T, causal_mask(len(TOKENS))  # (query, key), (query, key)
     scaled = SCALE * scores  # (query, key)
