@@ -36,7 +36,7 @@ def encoder_and_decoder() -> Diagram:
         decoder.move(encoder.bounds[2] + size["gap"] - decoder.bounds[0], encoder.bounds[3] - decoder.bounds[3])
         source, *_, encoded = encoder.parts[:6]
         target, _, _, _, reads, *_, decoded = decoder.parts[:8]
-        memory = box(f"memory M\n{shape_of(MEMORY)}", "memory", size["width"] - 22).above(encoded, size["space"] + 44)
+        memory = box(f"memory Z\n{shape_of(MEMORY)}", "memory", size["width"] - 22).above(encoded, size["space"] + 44)
         output = box("linear", width=size["width"]).above(decoded, size["space"] + 44)
         probabilities = box(f"softmax\n{len(TOKENS)} × vocab", width=size["width"])
         return [

@@ -103,7 +103,9 @@ def shows(cell, pattern):
 
 def test_figures_have_alternative_text_and_a_caption(stem):
     figures = [cell for cell in notebook(stem).cells if shows(cell, r"^image/(?!svg)")]
-    drawings = [cell for cell in notebook(stem).cells if shows(cell, r"<svg\b")]  # they carry their title and description
+    drawings = [
+        cell for cell in notebook(stem).cells if shows(cell, r"<svg\b")
+    ]  # they carry their title and description
     assert figures, "no cell draws a figure"
     for cell in figures + drawings:
         first_line = cell.source.partition("\n")[0]
