@@ -18,6 +18,7 @@ from course_lib.project import CourseError
 NOWHERE = re.compile(r"https://example\.")  # the placeholder of a book without a public home
 TITLE = re.compile(r"^# (.+)$", re.MULTILINE)
 GLOSSARY = "book/glossary"
+NOTEBOOK = re.compile(r"(book|exercises)/\d\d_")
 CHAPTER = re.compile(r"/(\d\d)_")
 
 
@@ -56,12 +57,17 @@ class Index:
                 anchor = label if kind == "figure" else f"equation-{label}"
                 self.labels[label] = Place(number, f"{page}.html#{anchor}")
 
+    @property
+    def notebooks(self) -> list[str]:
+        """The pages that have a plain form: chapters and their exercises."""
+        return [page for page in self.pages if NOTEBOOK.match(page)]
+
     def number(self, label: str) -> str:
         """Return the number of a figure or an equation, such as 5.2."""
         return self._find(label).words
 
     def link(self, words: str, address: str) -> str:
-        """Return `words` with a link to `address` in the published book; where it is not published, the words."""
+        """Return `words` with a link to `address` in the published book; where it is not published, the words alone."""
         return f"[{words}]({self.address}{address})" if self.address else words
 
     def link_label(self, words: str, label: str) -> str:

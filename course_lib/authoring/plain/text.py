@@ -105,7 +105,10 @@ class Writer:
         page = posixpath.normpath(posixpath.join(posixpath.dirname(self.page), re.sub(r"\.(ipynb|md)$", "", path)))
         if page not in self.index.pages:
             raise CourseError(f"{self.page}: {target!r} is no page of the book")
-        return self.index.link(words, self.index.pages[page].address + (f"#{anchor}" if anchor else ""))
+        found = self.index.pages[page]
+        if self.index.address is None and words.lower() != found.words.lower():
+            words = f"{words} (*{found.words}*)"  # "the next page" says nothing without a link
+        return self.index.link(words, f"{found.address}#{anchor}" if anchor else found.address)
 
 
 def _cited(writer: Writer, content: str) -> list[str]:
