@@ -160,11 +160,12 @@ def plain(index, *cells):
 def test_a_folded_figure_has_its_caption_below_and_its_description(index):
     cell, caption = plain(index, figure("fig-three", "The {term}`GELU`, $x$; {numref}`fig-one`."))
     assert cell.outputs[0].data["image/png"] == PIXEL
-    assert cell.outputs[0].metadata["image/png"]["alt"] == "A dot."
     assert cell.source == "# @title Code of the figure\ndraw()"
     assert (cell.metadata["jupyter"]["source_hidden"], cell.metadata["cellView"]) == (True, "form")
     glossary, four = f"{URL}/glossary.html#term-GELU", f"{URL}/04_four.html#fig-one"
-    assert caption.source == f"**Figure 5.1.** The [*GELU*]({glossary}), $x$; [Figure 4.1]({four})."
+    below, folded = caption.source.split("\n\n", 1)
+    assert below == f"**Figure 5.1.** The [*GELU*]({glossary}), $x$; [Figure 4.1]({four})."
+    assert folded == "<details><summary>The picture in words</summary>\n\nA dot.\n\n</details>"
     cell, _ = plain(index, figure("fig-three", metadata={"tags": ["claim"]}))
     assert cell.source == "draw()"
     assert not {"jupyter", "cellView"} & set(cell.metadata)
@@ -175,12 +176,12 @@ def test_a_quiz_is_questions_with_their_answers_folded(index):
         {"answer": "1", "correct": False, "feedback": "Once more."},
         {"answer": "2", "correct": True, "feedback": "Yes."},
     ]
-    questions = [{"question": "1 + 1?", "type": "multiple_choice", "answers": answers}]
+    questions = [{"question": said, "type": "multiple_choice", "answers": answers} for said in ("1 + 1?", "2 + 2?")]
     script = new_output("display_data", data={"application/javascript": "ask()"})
     source = f"from course_lib import show_quiz\n\nshow_quiz(\n    {questions}\n)"
-    (cell,) = plain(index, new_code_cell(source, outputs=[script], metadata={"tags": ["remove-input"]}))
-    assert cell.cell_type == "markdown"
-    question, one, two, summary, *said = filter(None, cell.source.split("\n"))
+    first, second = plain(index, new_code_cell(source, outputs=[script], metadata={"tags": ["remove-input"]}))
+    assert (first.cell_type, second.source.split("\n")[0]) == ("markdown", "**Question 2.** 2 + 2?")
+    question, one, two, summary, *said = filter(None, first.source.split("\n"))
     assert (question, one, two) == ("**Question 1.** 1 + 1?", "- **A.** 1", "- **B.** 2")
     assert summary == "<details><summary>Answer</summary>"
     assert said == ["Right: B.", "- **A.** Once more.", "- **B.** Yes.", "</details>"]

@@ -15,8 +15,8 @@ from course_lib.authoring.plain.text import EXPLORER, Writer
 
 # The tag keeps the cell out of what a grader executes; `%pip` installs into the Python that runs the notebook.
 INSTALL = Template("""\
-# "$title", of the book "$book", in a form that JupyterLab, GitHub and Colab show.
-# This cell installs what its code needs, where it is missing.
+# "$title", of the book "$book",
+# in a form that JupyterLab, GitHub and Colab show. This cell installs the code of the course, where it is missing.
 try:
     import course_lib
 except ImportError:
@@ -59,9 +59,9 @@ def _plain_cells(cell: NotebookNode, writer: Writer) -> list[NotebookNode]:
     if cell.cell_type == "markdown":
         return [_text_cell(cell, writer)]
     if questions := questions_of(cell.source):
-        return [new_markdown_cell(as_markdown(questions))]
+        return [new_markdown_cell(as_markdown(number, question)) for number, question in enumerate(questions, 1)]
     label, options = figure_label(cell), cell.metadata.pop("mystnb", {})
-    outputs = [_plain_output(output, options, writer) for output in cell.outputs]
+    outputs = [_plain_output(output, writer) for output in cell.outputs]
     cell.outputs = [output for output in outputs if output]
     tags = cell.metadata.get("tags", [])
     if "remove-input" in tags and all("text/markdown" in output.get("data", {}) for output in cell.outputs):
@@ -69,7 +69,15 @@ def _plain_cells(cell: NotebookNode, writer: Writer) -> list[NotebookNode]:
     if is_folded(cell):
         cell.metadata["cellView"] = "form"  # how Colab folds a cell, which shows its title then
         cell.source = f"# @title {'Code of the figure' if label else 'Code'}\n{cell.source}"
-    return [cell, new_markdown_cell(writer.caption(label, options["figure"]["caption"]))] if label else [cell]
+    return [cell, _caption_cell(label, options, writer)] if label else [cell]
+
+
+def _caption_cell(label: str, options: dict, writer: Writer) -> NotebookNode:
+    """Return what stands under a figure, and its description for who cannot see it: no viewer shows one beside it."""
+    caption = writer.caption(label, options["figure"]["caption"])
+    said = options.get("image", {}).get("alt")
+    folded = f"\n\n<details><summary>The picture in words</summary>\n\n{said}\n\n</details>" if said else ""
+    return new_markdown_cell(caption + folded)
 
 
 def _text_cell(cell: NotebookNode, writer: Writer) -> NotebookNode:
@@ -82,7 +90,7 @@ def _text_cell(cell: NotebookNode, writer: Writer) -> NotebookNode:
     return cell
 
 
-def _plain_output(output: NotebookNode, options: dict, writer: Writer) -> NotebookNode | None:
+def _plain_output(output: NotebookNode, writer: Writer) -> NotebookNode | None:
     """Return an output that needs no script of the book, None where it is nothing but a script."""
     data = output.get("data", {})
     if data.pop("application/javascript", None) and set(data) <= {"text/plain"}:
@@ -91,7 +99,4 @@ def _plain_output(output: NotebookNode, options: dict, writer: Writer) -> Notebo
         data["text/markdown"] = writer.text(data["text/markdown"])
     if EXPLORER.search(data.get("text/html", "")):
         data["text/html"] = writer.explorer(data["text/html"])
-    for kind in data:
-        if kind.startswith("image/") and "image" in options:
-            output.metadata[kind] = {"alt": options["image"]["alt"]}  # nbconvert puts it into its pages
     return output

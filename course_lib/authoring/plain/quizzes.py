@@ -18,15 +18,11 @@ def questions_of(source: str) -> list[dict]:
     return [each for call in calls if ast.unparse(call.func) == "show_quiz" for each in ast.literal_eval(call.args[0])]
 
 
-def as_markdown(questions: list[dict]) -> str:
-    """Return questions, each with its options, and the right one with what is said of each under *Answer*.
+def as_markdown(number: int, question: dict) -> str:
+    """Return a question with its options; which is right, and what is said of each, is folded under *Answer*.
 
     Raises CourseError for another kind than multiple choice.
     """
-    return "\n\n".join(_question(number, question) for number, question in enumerate(questions, 1))
-
-
-def _question(number: int, question: dict) -> str:
     if question["type"] != "multiple_choice":
         raise CourseError(f"a plain notebook shows multiple choice only, not {question['type']!r}")
     options, feedback, right = [], [], []
