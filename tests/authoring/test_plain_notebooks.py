@@ -1,6 +1,7 @@
 """The plain form: by examples of a book of two chapters, and of all chapters of this one."""
 
 import ast
+import base64
 import re
 
 import nbformat
@@ -195,6 +196,19 @@ def test_an_explorer_keeps_its_sentence_and_leads_to_the_book(index):
         '<div class="dot-explorer"><svg></svg>\n<p>Slide.</p></div>\n'
         f'<p><a href="{URL}/05_five.html">Open it in the book.</a></p>'
     ]
+
+
+def test_a_drawing_becomes_a_picture_that_needs_no_trust(index):
+    drawing = '<svg viewBox="0 0 3 4" width="30" height="40"><title>Q &amp; K</title><text>7</text></svg>'
+    both = {"image/svg+xml": drawing, "text/html": f"<div><style></style>{drawing}</div>"}
+    table = new_output("display_data", {"text/html": "<table></table>"})
+    (cell,) = plain(index, new_code_cell("draw()", outputs=[new_output("execute_result", both), table]))
+    shown = cell.outputs[0].data
+    assert shown["image/svg+xml"] == drawing
+    picture, address = shown["text/html"].split("data:image/svg+xml;base64,")
+    assert picture == '<img alt="Q &amp; K" width="30" height="40" src="'
+    assert base64.b64decode(address.removesuffix('">')).decode() == drawing
+    assert cell.outputs[1].data["text/html"] == "<table></table>"
 
 
 def test_what_a_cell_without_code_says_is_text(index):

@@ -3,6 +3,7 @@
 import base64
 import copy
 import mimetypes
+import re
 from string import Template
 
 from nbformat import NotebookNode
@@ -13,6 +14,8 @@ from course_lib.authoring.plain.index import Index, figure_label
 from course_lib.authoring.plain.quizzes import as_markdown, questions_of
 from course_lib.authoring.plain.text import EXPLORER, Writer
 
+TITLE = re.compile(r"<title>(.*?)</title>", re.DOTALL)
+SIZE = re.compile(r'<svg[^>]*?\s(width="\d+" height="\d+")')
 # The tag keeps the cell out of what a grader executes; `%pip` installs into the Python that runs the notebook.
 INSTALL = Template("""\
 # "$title", of the book "$book",
@@ -90,6 +93,13 @@ def _text_cell(cell: NotebookNode, writer: Writer) -> NotebookNode:
     return cell
 
 
+def _as_picture(drawing: str) -> str:
+    """Return HTML that shows a drawing as a picture: of inline SVG, a viewer that trusts nobody keeps the letters."""
+    title, size = TITLE.search(drawing), SIZE.search(drawing)  # without a size, JupyterLab cuts what loads late
+    address = f"data:image/svg+xml;base64,{base64.b64encode(drawing.encode()).decode()}"
+    return f'<img alt="{title[1] if title else ""}" {size[1] if size else ""} src="{address}">'
+
+
 def _plain_output(output: NotebookNode, writer: Writer) -> NotebookNode | None:
     """Return an output that needs no script of the book, None where it is nothing but a script."""
     data = output.get("data", {})
@@ -97,6 +107,8 @@ def _plain_output(output: NotebookNode, writer: Writer) -> NotebookNode | None:
         return None
     if "text/markdown" in data:
         data["text/markdown"] = writer.text(data["text/markdown"])
+    if "image/svg+xml" in data and "<svg" in data.get("text/html", ""):
+        data["text/html"] = _as_picture(data["image/svg+xml"])
     if EXPLORER.search(data.get("text/html", "")):
         data["text/html"] = writer.explorer(data["text/html"])
     return output
