@@ -15,7 +15,6 @@ from course_lib.authoring.plain.quizzes import as_markdown, questions_of
 from course_lib.authoring.plain.text import EXPLORER, Writer
 
 TITLE = re.compile(r"<title>(.*?)</title>", re.DOTALL)
-SIZE = re.compile(r'<svg[^>]*?\s(width="\d+" height="\d+")')
 # The tag keeps the cell out of what a grader executes; `%pip` installs into the Python that runs the notebook.
 INSTALL = Template("""\
 # "$title", of the book "$book",
@@ -95,9 +94,9 @@ def _text_cell(cell: NotebookNode, writer: Writer) -> NotebookNode:
 
 def _as_picture(drawing: str) -> str:
     """Return HTML that shows a drawing as a picture: of inline SVG, a viewer that trusts nobody keeps the letters."""
-    title, size = TITLE.search(drawing), SIZE.search(drawing)  # without a size, JupyterLab cuts what loads late
+    title = TITLE.search(drawing)
     address = f"data:image/svg+xml;base64,{base64.b64encode(drawing.encode()).decode()}"
-    return f'<img alt="{title[1] if title else ""}" {size[1] if size else ""} src="{address}">'
+    return f'<img alt="{title[1] if title else ""}" src="{address}">'
 
 
 def _plain_output(output: NotebookNode, writer: Writer) -> NotebookNode | None:
