@@ -143,7 +143,8 @@ def test_without_a_public_book_there_are_words_and_no_links(at_home):
         ("{eq}`eq-lost`", "has the label 'eq-lost'"),
         ("{term}`lost`", "the glossary has no term 'lost'"),
         ("{cite:t}`lost2000`", "'lost2000' is cited, and is not in references.bib"),
-        ("[a page](lost.md)", "'lost.md' is no page of the book"),
+        ("[a page](lost.md)", "'lost' is no page of the book"),
+        ("{doc}`lost`", "'lost' is no page of the book"),
     ],
 )
 def test_what_has_no_plain_form_or_leads_nowhere_is_refused(index, myst, said):

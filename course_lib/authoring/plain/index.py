@@ -50,12 +50,11 @@ class Index:
             if page == GLOSSARY:
                 self.terms = {term.lower(): term for term in _terms(notebook)}
             chapter = CHAPTER.search(f"/{page}")
+            before = f"{int(chapter[1])}." if chapter else ""
             for kind, label in labels(notebook):
-                numbers[chapter and chapter[1], kind] += 1
-                number = str(numbers[chapter and chapter[1], kind])
-                number = f"{int(chapter[1])}.{number}" if chapter else number
+                numbers[before, kind] += 1
                 anchor = label if kind == "figure" else f"equation-{label}"
-                self.labels[label] = Place(number, f"{page}.html#{anchor}")
+                self.labels[label] = Place(f"{before}{numbers[before, kind]}", f"{page}.html#{anchor}")
 
     @property
     def notebooks(self) -> list[str]:

@@ -90,25 +90,28 @@ class Writer:
         if found["formula"]:
             return found[0].replace("\n", " ")
         if found["target"]:
-            return self.page_link(self._sentences(found["words"]), found["target"], found[0])
+            return self._link(found)
         if not found["role"]:
             return found[0]
         if found["role"] not in ROLES:
             raise CourseError(f"{self.page}: {{{found['role']}}} has no plain form, give it one in {__name__}")
         return ROLES[found["role"]](self, " ".join(found["content"].split()))
 
-    def page_link(self, words: str, target: str, unchanged: str) -> str:
-        """Return a link from the page to another; `unchanged` where it leads out of the book, or stays in the page."""
-        path, _, anchor = target.partition("#")
+    def _link(self, found: re.Match) -> str:
+        """Return a link to another page; what leads out of the book, or stays in the page, is left as it is."""
+        path, hash_sign, anchor = found["target"].partition("#")
         if not path or ":" in path:
-            return unchanged
-        page = posixpath.normpath(posixpath.join(posixpath.dirname(self.page), re.sub(r"\.(ipynb|md)$", "", path)))
-        if page not in self.index.pages:
-            raise CourseError(f"{self.page}: {target!r} is no page of the book")
-        found = self.index.pages[page]
-        if self.index.address is None and words.lower() != found.words.lower():
-            words = f"{words} (*{found.words}*)"  # "the next page" says nothing without a link
-        return self.index.link(words, f"{found.address}#{anchor}" if anchor else found.address)
+            return found[0]
+        return self.page_link(self._sentences(found["words"]), re.sub(r"\.(ipynb|md)$", "", path), hash_sign + anchor)
+
+    def page_link(self, words: str, path: str, anchor: str = "") -> str:
+        """Return `words`, or the title of the page where there are none, with a link to the page at `path`."""
+        page = self.index.pages.get(posixpath.normpath(posixpath.join(posixpath.dirname(self.page), path)))
+        if page is None:
+            raise CourseError(f"{self.page}: {path!r} is no page of the book")
+        if words and self.index.address is None and words.lower() != page.words.lower():
+            words = f"{words} (*{page.words}*)"  # "the next page" says nothing without a link
+        return self.index.link(words or page.words, page.address + anchor)
 
 
 def _cited(writer: Writer, content: str) -> list[str]:
@@ -123,7 +126,7 @@ def _term(writer: Writer, content: str) -> str:
 
 
 def _object(calling: str) -> Callable[[Writer, str], str]:
-    """Return the role that names an object of the library; functions and methods have `calling` brackets."""
+    """Return the role that names an object of the library; a function has `calling` brackets."""
 
     def role(writer: Writer, content: str) -> str:
         path = content.removeprefix("~")
@@ -135,8 +138,7 @@ def _object(calling: str) -> Callable[[Writer, str], str]:
 
 def _document(writer: Writer, content: str) -> str:
     words, target = _parts(content)
-    page = posixpath.normpath(posixpath.join(posixpath.dirname(writer.page), target))
-    return writer.page_link(words if words != target else writer.index.pages[page].words, target, content)
+    return writer.page_link(words if words != target else "", target)
 
 
 def _parts(content: str) -> tuple[str, str]:
@@ -153,7 +155,5 @@ ROLES = {
     "eq": lambda writer, label: writer.index.link_label(f"({writer.index.number(label)})", label),
     "doc": _document,
     "func": _object("()"),
-    "meth": _object("()"),
     "class": _object(""),
-    "mod": _object(""),
 }
