@@ -1,11 +1,17 @@
 """What the book asks of Sphinx beyond its configuration file."""
 
 import re
+from pathlib import Path
 
 from sphinx.environment.collectors.toctree import TocTreeCollector
 
+from course_lib.authoring.plain.index import NOTEBOOK, Index
+from course_lib.authoring.plain.notebook import plain_page
 from course_lib.authoring.what_goes_wrong import completed
+from course_lib.files import write_atomically
 from course_lib.grading.catalogue import catalogue
+
+PLAIN = "notebooks"  # the folder of the built book, and the branch, that hold the plain form
 
 
 def number_by_chapter(app, env):
@@ -27,6 +33,34 @@ def launch_only_notebooks(app, page, template, context, doctree):
     if doctree is not None and not str(app.env.doc2path(page)).endswith(".ipynb"):
         buttons = context.get("header_buttons", [])
         buttons[:] = [button for button in buttons if button.get("label") != "launch-buttons"]
+
+
+def write_plain_notebooks(app, exception):
+    """Write the plain form of chapters and exercises beside the pages, where the buttons lead to."""
+    if exception is None and app.builder.name == "html":
+        index = Index(Path(app.srcdir))
+        for page in index.notebooks:
+            write_atomically(Path(app.outdir, PLAIN, f"{page}.ipynb"), plain_page(page, index))
+
+
+def lead_to_plain_notebooks(app, page, template, context, doctree):
+    """Let the buttons of chapters and exercises download and open the plain form.
+
+    Colab reads the branch that publishing fills with it, Binder the copies that `course start` makes in its machine.
+    """
+    if not NOTEBOOK.match(page):
+        return
+    folder, _, name = page.partition("/")
+    branch = context["theme_repository_branch"]
+    copied = {"book": "my_exercises/chapters", "exercises": "my_exercises"}[folder]
+    buttons = [button for group in context.get("header_buttons", []) for button in group.get("buttons", [])]
+    for button in buttons:
+        if button.get("label") == "download-source-button":
+            button["url"] = f"{context['pathto'](PLAIN, 1)}/{page}.ipynb"
+        elif button.get("text") == "Colab":
+            button["url"] = button["url"].replace(f"/blob/{branch}/", f"/blob/{PLAIN}/")
+        elif button.get("text") == "Binder":
+            button["url"] = button["url"].replace(f"/tree/{page}", f"/tree/{copied}/{name}")
 
 
 def complete_solutions(app, page, source):
@@ -51,4 +85,6 @@ def setup(app):
     app.connect("source-read", complete_solutions)
     app.connect("env-get-updated", number_by_chapter, priority=900)
     app.connect("html-page-context", launch_only_notebooks, priority=900)
+    app.connect("html-page-context", lead_to_plain_notebooks, priority=901)
+    app.connect("build-finished", write_plain_notebooks)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -9,16 +9,27 @@ from nbformat import NotebookNode
 from course_lib.authoring.digests import cell_digest, digest
 from course_lib.project import CourseError, find_chapter
 
+FOLDED = {"hide-input", "remove-input"}
+
 
 def read_text(path: Path) -> NotebookNode:
     """Return the text notebook at `path` as a Jupyter notebook without outputs.
 
-    The cells are named c0, c1, ... in their order, because jupytext would draw new names at every reading.
+    The cells are named c0, c1, ... in their order, because jupytext would draw new names at every reading. Code that
+    the book folds is folded in JupyterLab, too.
     """
     notebook = jupytext.read(path)
     notebook.metadata = NotebookNode(kernelspec={"name": "python3", "display_name": "Python 3", "language": "python"})
+    for cell in notebook.cells:
+        if is_folded(cell):
+            cell.metadata["jupyter"] = {"source_hidden": True}
     number_cells(notebook)
     return notebook
+
+
+def is_folded(cell: NotebookNode) -> bool:
+    """Return whether the book shows what a cell puts out, and its code at a click or not at all."""
+    return bool(FOLDED & set(cell.metadata.get("tags", [])))
 
 
 def number_cells(notebook: NotebookNode) -> None:

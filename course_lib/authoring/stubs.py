@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from nbformat import NotebookNode
@@ -47,25 +48,37 @@ def check(home: Path | None = None, find_exercise: Callable | None = None) -> in
     return 1 if problems else 0
 
 
-def start(chapters: list[str], home: Path | None = None) -> None:
+def start(chapters: list[str], home: Path | None = None, with_texts: bool = False) -> None:
     """Copy exercises to my_exercises/, keep every file that is already there, and say what to do next.
 
-    Raises CourseError for an unknown chapter.
+    `with_texts` writes the plain form of each chapter beside its exercises, in my_exercises/chapters. Raises
+    CourseError for an unknown chapter.
     """
     home = home or root()
     folder = home / "exercises"
     names = chapters or [path.stem[:2] for path in sorted(folder.glob("*.ipynb"))]
     sources = [find_chapter(folder, name, ".ipynb") for name in names]
     for source in sources:
-        copy = home / "my_exercises" / source.name
-        if copy.exists():
-            print(f"kept    my_exercises/{copy.name} (it may hold your work; move it away to start afresh)")
-        else:
-            write_atomically(copy, source.read_text(encoding="utf-8"))
-            print(f"copied  my_exercises/{copy.name}")
+        _give(home, source.name, partial(source.read_text, encoding="utf-8"))
+    if with_texts:
+        from course_lib.authoring.plain.notebook import Index, plain_page  # reads all of the book
+
+        index = Index(home)
+        for source in sources:
+            _give(home, f"chapters/{source.name}", partial(plain_page, f"book/{source.stem}", index))
     if sources:
         print("next    jupyter lab my_exercises")
         print(f"then    course check {sources[0].stem[:2]}")
+
+
+def _give(home: Path, name: str, content: Callable[[], str]) -> None:
+    """Write a file for a learner, or say that it is there already."""
+    copy = home / "my_exercises" / name
+    if copy.exists():
+        print(f"kept    my_exercises/{name} (it may hold your work; move it away to start afresh)")
+    else:
+        write_atomically(copy, content())
+        print(f"copied  my_exercises/{name}")
 
 
 def derive(text: Path, find_exercise: Callable) -> NotebookNode:

@@ -1,12 +1,15 @@
 import asyncio
 import json
+import os
+import shutil
 import sys
 
 import nbformat
 import pytest
+from jupytext.cli import jupytext
 
 from course_lib.authoring import pairs
-from course_lib.project import CourseError
+from course_lib.project import CourseError, root
 
 
 @pytest.fixture
@@ -67,6 +70,24 @@ def test_the_kernel_starts_in_the_folder_of_the_notebooks_with_seed_0_and_inline
     texts = [output.text for output in outputs(course.notebook("01_one"))]
     assert texts[:2] == ["book\n", "0 None 1\n"]
     assert "inline" in texts[2]
+
+
+@pytest.mark.parametrize(("tag", "folded"), [("hide-input", True), ("remove-input", True), ("claim", False)])
+def test_code_that_the_book_folds_is_folded_in_jupyterlab(course, executed, tag, folded):
+    course.chapter("01_one", f":tags: [{tag}]\n\nx = 1")
+    pairs.sync([], False, course.home)
+    _, cell = nbformat.read(course.notebook("01_one"), as_version=4).cells
+    assert cell.metadata == {"tags": [tag]} | ({"jupyter": {"source_hidden": True}} if folded else {})
+
+
+def test_a_text_that_jupyterlab_saves_does_not_say_what_is_folded(course, executed):
+    text = course.chapter("01_one", ":tags: [hide-input]\n\nx = 1")
+    shutil.copy(root() / "jupytext.toml", course.home)
+    pairs.sync([], False, course.home)
+    os.utime(course.notebook("01_one"), (later := text.stat().st_mtime + 10, later))
+    jupytext([str(course.notebook("01_one")), "--sync", "--quiet"])
+    assert "format_name: myst" in text.read_text()  # it was written by jupytext
+    assert "source_hidden" not in text.read_text()
 
 
 def test_nothing_changed_means_nothing_executed(course, executed):

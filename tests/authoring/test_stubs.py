@@ -2,6 +2,7 @@ from types import SimpleNamespace
 
 import nbformat
 import pytest
+from nbformat.v4 import new_markdown_cell, new_notebook
 
 from course_lib.authoring import stubs
 from course_lib.project import CourseError
@@ -269,6 +270,25 @@ def test_start_copies_and_never_overwrites(exercises, capsys):
     kept, copied, *_ = capsys.readouterr().out.splitlines()
     assert kept.split()[:2] == ["kept", "my_exercises/05_five.ipynb"]
     assert copied.split()[:2] == ["copied", "my_exercises/06_six.ipynb"]
+
+
+def test_start_writes_the_texts_beside_the_exercises_for_who_wants_them(exercises, capsys):
+    course = "title: A book\nrepository: {url: 'https://git.test', branch: main}\nhtml: {baseurl: 'https://book.test'}"
+    (exercises / "_config.yml").write_text(course)
+    (exercises / "_toc.yml").write_text("root: book/05_five")
+    cells = [new_markdown_cell("# Five\n\n$$ a $$ (eq-a)")]
+    chapter = new_notebook(cells=cells, metadata={"kernelspec": {"name": "python3", "display_name": "Python 3"}})
+    (exercises / "book").mkdir()
+    (exercises / "book/references.bib").write_text("")
+    nbformat.write(chapter, exercises / "book/05_five.ipynb")
+    stubs.start(["05"], exercises, with_texts=True)
+    text = exercises / "my_exercises/chapters/05_five.ipynb"
+    assert "tag{5.1}" in nbformat.read(text, as_version=4).cells[1].source
+    assert capsys.readouterr().out.splitlines()[1].split() == ["copied", "my_exercises/chapters/05_five.ipynb"]
+
+    text.write_text("my notes")
+    stubs.start(["05"], exercises, with_texts=True)
+    assert text.read_text() == "my notes"
 
 
 def test_start_refuses_an_unknown_chapter_before_it_copies_anything(exercises):
