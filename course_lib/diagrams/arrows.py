@@ -95,8 +95,8 @@ class Arrow:
         centred = y + 5 - (text_height(self.label) - LINE) / 2
         if abs(y1 - y0) < 1:  # the first line above the arrow, the others below it
             return x, y - 9, "middle", False, LINE + 8
-        if abs(x1 - x0) < 1:
-            return x + 10, centred, "start", False, LINE
+        if abs(x1 - x0) < 1:  # beside it; one line nearer to its head, since arrows from one part begin together
+            return x + 10, centred + ((y1 - y0) / 8 if text_height(self.label) == LINE else 0), "start", False, LINE
         return x, centred, "middle", True, LINE
 
     def _draw_label(self) -> str:
@@ -105,7 +105,7 @@ class Arrow:
         if not on_the_arrow:
             return words
         width = text_width(self.label, strong=True) + 6
-        return rectangle(x - width / 2, y - SIZE, width, text_height(self.label) - 2, "paper", 1, 0) + words
+        return rectangle(x - width / 2, y - SIZE, width, text_height(self.label) + 2, "paper", 1, 0) + words
 
 
 def arrow(

@@ -21,7 +21,7 @@ from course_lib.diagrams.svg import (
 )
 
 CELL = 28  # pixels: height of a cell, and its least width
-SHADE = 0.38  # opacity of the cell with the largest number: on a darker one the number would be hard to read
+SHADE = 0.33  # opacity of the cell with the largest number: on a darker one the number would be hard to read
 Values = torch.Tensor | Sequence[Sequence[float]] | Sequence[Sequence[str]]
 
 

@@ -16,7 +16,7 @@ STYLE = """
   --ink: var(--pst-color-text-base, light-dark(#222832, #ced6dd));
   --plain: light-dark(#5a6270, #a4adb8); --query: light-dark(#0067a8, #6cb6ff);
   --key: light-dark(#a34700, #ffa94d); --value: light-dark(#00704f, #4fd1a5);
-  --weight: light-dark(#4a4a4a, #c4c4c4); --memory: light-dark(#7a3e9d, #cfa0f0) }
+  --weight: light-dark(#4a4a4a, #b9bcc0); --memory: light-dark(#7a3e9d, #cfa0f0) }
 html[data-theme="light"] .course-diagram, [data-jp-theme-light="true"] .course-diagram,
 .vscode-light .course-diagram { color-scheme: light }
 html[data-theme="dark"] .course-diagram, [data-jp-theme-light="false"] .course-diagram,

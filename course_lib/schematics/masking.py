@@ -9,7 +9,7 @@ from course_lib.masks import causal_mask, masked_softmax
 SCALE = Q.shape[-1] ** -0.5
 
 
-def masking() -> Diagram:
+def mask_before_softmax() -> Diagram:
     """Draw Chapter 5: scores are scaled, hidden above the diagonal, and made weights; and the wrong order beside it."""
     scores, mask = Q @ K.T, causal_mask(len(TOKENS))  # (query, key), (query, key)
     scaled = SCALE * scores  # (query, key)
@@ -41,7 +41,7 @@ def masking() -> Diagram:
             arrow(parts["every"].parts[0], parts["wrong"].parts[0], "mask"),
         ]
 
-    early, late = "✓ mask, then softmax:\neach row sums to 1", "✗ softmax, then mask:\nthree rows sum to less"
+    early, late = "✓ mask, then softmax:\neach row sums to 1", "✗ softmax, then mask:\nnot every row sums to 1"
     wide, narrow = steps(), steps()
     wide["scaled"].right_of(wide["scores"], 92)
     for first, others in (("scores", ("hidden", "right")), ("scaled", ("every", "wrong"))):
