@@ -3,11 +3,13 @@
 import torch
 from torch.nn.functional import scaled_dot_product_attention as attention_of_torch
 
+from course_lib.data import running_example
 from course_lib.exercises.chapter_05._masking import FAR_APART, draw_attention, far_apart, seen_or_lost
 from course_lib.exercises.drawing import sizes
 from course_lib.exercises.operators import ATTENTION
 from course_lib.grading.checks import equals, gradients_equal, inputs_unchanged, moved, of_output, sums_to
 from course_lib.grading.exercise import Case, Exercise, Property, Task
+from course_lib.masks import causal_mask
 
 
 def scaled_dot_product_attention(query, key, value, mask):
@@ -204,6 +206,12 @@ EXERCISE = Exercise(
                     "key": torch.tensor([[[1.5537, 2.0], [0.0, 1.0]]]),
                     "value": torch.tensor([[[1.0, 0.0, 0.0], [0.0, 1.0, 1.0]]]),
                     "mask": torch.tensor([[True, True], [False, True]]),
+                },
+                {
+                    "query": running_example.Q,
+                    "key": running_example.K,
+                    "value": running_example.V,
+                    "mask": causal_mask(len(running_example.TOKENS)),
                 },
             ),
             reference=scaled_dot_product_attention,
