@@ -81,11 +81,11 @@ def one_step_of_the_captioner() -> Diagram:
     return Diagram(
         "One step of the captioner, with four locations",
         "A picture of two by two locations goes through a convolutional network and becomes X, four numbers for each "
-        "location. The hidden state of an LSTM, which has read the word “beside”, is the query. The dot products of the "
-        f"query with the rows of X are the scores {', '.join(f'{each:.0f}' for each in scores[0])}; a softmax makes them "
-        f"weights: location 2, the blue square, gets {weights[0, 1]:.2f}. The average of the rows of X with these weights "
-        "is the context. Hidden state and context give the logits of the next word, “blue”. Word and context go back "
-        "into the LSTM for the next step.",
+        "location. The hidden state of an LSTM, which has read the word “beside”, is the query. The dot products of "
+        f"the query with the rows of X are the scores {', '.join(f'{each:.0f}' for each in scores[0])}; a softmax "
+        f"makes them weights: location 2, the blue square, gets {weights[0, 1]:.2f}. The average of the rows of X with "
+        "these weights is the context. Hidden state and context give the logits of the next word, “blue”. Word and "
+        "context go back into the LSTM for the next step.",
         [*wide.values(), *arrows(**wide), *loop],
         narrow=[*narrow.values(), *arrows(**narrow), *narrow_loop],
     )
