@@ -209,18 +209,14 @@ class Arrow:
         angle = atan2(y1 - before[1], x1 - before[0])
         corners = [(x1 + 8 * cos(angle + turn) * far, y1 + 8 * sin(angle + turn) * far) for turn, far in HEAD]
         head = " ".join(f"{_n(x)},{_n(y)}" for x, y in corners)
-        drawn = (
-            f'<path class="line" d="{path}" style="stroke:{colour}"/><polygon points="{head}" style="fill:{colour}"/>'
-        )
+        drawn = f'<path class="line" d="{path}" style="stroke:{colour}"/><polygon points="{head}" style="fill:{colour}"/>'
         if self.label:
             x, y, anchor, look = self._label()
             if look != "strong":  # on the line itself, which is cut there
                 width = _text_width(self.label, strong=True)
                 cut = (x - width / 2 - 3, y - SIZE, width + 6, LINE * (self.label.count("\n") + 1) - 2)
                 drawn += _rectangle(*cut, "paper", 1, 0)
-            drawn += _lines(
-                x, y, self.label, anchor, look, self.role, 28 if look == "strong" and anchor == "middle" else LINE
-            )
+            drawn += _lines(x, y, self.label, anchor, look, self.role, 28 if look == "strong" and anchor == "middle" else LINE)
         return drawn
 
 
@@ -283,9 +279,7 @@ def matrix(
             if not shown:
                 drawn.append(_hatch(x, y, cell_width, CELL, role))
             if shown or cell == -inf:
-                drawn.append(
-                    _line(x + cell_width / 2, y + CELL / 2 + 5, words[i][j], look="" if shown else "over-lines")
-                )
+                drawn.append(_line(x + cell_width / 2, y + CELL / 2 + 5, words[i][j], look="" if shown else "over-lines"))
     drawn += [_line(left + (j + 0.5) * cell_width, top - 6, name) for j, name in enumerate(columns)]
     if title:
         shape = heading.removeprefix(title)
@@ -340,9 +334,7 @@ def bracket(part: Part, side: str, label: str) -> Part:
         return placed.move((left + right - wide) / 2, y)
     long, x = bottom - top, 2 if side == "right" else width + 14
     corner = x + 6 if side == "right" else x - 6
-    words = _lines(
-        14 if side == "right" else width, (long - height) / 2 + 15, label, "start" if side == "right" else "end"
-    )
+    words = _lines(14 if side == "right" else width, (long - height) / 2 + 15, label, "start" if side == "right" else "end")
     path = f"M{_n(x)} 0H{_n(corner)}V{_n(long)}H{_n(x)}"
     placed = Part(width + 16, long, f'<path class="line" style="stroke:var(--ink)" d="{path}"/>{words}')
     return placed.move(outer[2] + 3 if side == "right" else outer[0] - 3 - placed.width, top)
@@ -504,9 +496,7 @@ def _minus(start: tuple[float, float], end: tuple[float, float]) -> tuple[float,
 
 
 def _rectangle(x, y, width, height, role, fill, line, stroke=1.0, round=0, dashed=False) -> str:
-    look = (
-        f"fill:var(--{role});fill-opacity:{_n(fill)};stroke:var(--{role});stroke-opacity:{line};stroke-width:{stroke}"
-    )
+    look = f"fill:var(--{role});fill-opacity:{_n(fill)};stroke:var(--{role});stroke-opacity:{line};stroke-width:{stroke}"
     dash = ";stroke-dasharray:6 4" if dashed else ""
     corners = f' rx="{round}"' if round else ""
     return f'<rect x="{_n(x)}" y="{_n(y)}" width="{_n(width)}" height="{_n(height)}"{corners} style="{look}{dash}"/>'
@@ -525,9 +515,7 @@ def _hatch(x, y, width, height, role) -> str:
 def _lines(x, y, words, anchor="middle", look="", role="plain", step=LINE) -> str:
     """Return a text element for each line; `step` is from the first line to the second."""
     steps = [0, *(step + n * LINE for n in range(words.count("\n")))]
-    return "".join(
-        _line(x, y + down, line, anchor, look, role) for down, line in zip(steps, words.split("\n"), strict=True)
-    )
+    return "".join(_line(x, y + down, line, anchor, look, role) for down, line in zip(steps, words.split("\n"), strict=True))
 
 
 def _line(x, y, words, anchor="middle", look="", role="plain") -> str:
@@ -553,13 +541,7 @@ def _text_width(words: str, strong: bool = False) -> float:
     return SIZE * longest * (1.12 if strong else 1)
 
 
-WIDTHS = (
-    ("ijlI.,:;|'’! ", 0.34),
-    ("frt()[]/-“”", 0.43),
-    ("szcJ", 0.56),
-    ("mwMWQOGD@%∞√×÷→≤+=<>−", 0.88),
-    ("ABCEHKNPRSTUVXYZ", 0.72),
-)
+WIDTHS = (("ijlI.,:;|'’! ", 0.34), ("frt()[]/-“”", 0.43), ("szcJ", 0.56), ("mwMWQOGD@%∞√×÷→≤+=<>−", 0.88), ("ABCEHKNPRSTUVXYZ", 0.72))
 
 
 def _each_row(values: Sequence) -> Sequence:
