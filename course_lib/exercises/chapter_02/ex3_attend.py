@@ -2,6 +2,7 @@
 
 import torch
 
+from course_lib.data import image_example
 from course_lib.exercises.drawing import normal, probabilities, sizes
 from course_lib.grading.checks import equals, in_convex_hull, inputs_unchanged, on
 from course_lib.grading.exercise import Case, Exercise, Property, Task
@@ -70,6 +71,10 @@ EXERCISE = Exercise(
                 {
                     "weights": torch.tensor([[0.25, 0.75], [0.9, 0.1]]),
                     "values": torch.tensor([[[0.0], [4.0]], [[10.0], [20.0]]]),
+                },
+                {
+                    "weights": torch.softmax(image_example.FEATURES @ image_example.QUERY, 0).unsqueeze(0),
+                    "values": image_example.FEATURES.unsqueeze(0),
                 },
             ),
             reference=attend,
