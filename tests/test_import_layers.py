@@ -11,7 +11,7 @@ LAYERS = [
     "recurrence convolution embedding multi_head normalisation blocks torch_conversion cache decoding",
     "models",
     "training checkpoints model_files evaluation data pretrained",
-    "diagnostics inspection figures explorers capstone",
+    "diagnostics inspection figures explorers diagrams schematics capstone",
     "grading exercises authoring runs",
     "commands __main__",
 ]

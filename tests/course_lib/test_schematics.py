@@ -1,0 +1,67 @@
+from xml.etree import ElementTree
+
+import pytest
+import torch
+
+from course_lib import schematics
+from course_lib.data.running_example import K, Q, V
+from course_lib.diagrams import number
+from course_lib.schematics import (
+    attention_step_by_step,
+    encoder_and_decoder,
+    mask_before_softmax,
+    self_and_cross_attention,
+    shift_right,
+)
+
+
+def words(drawing, narrow=False):
+    svg = drawing._repr_html_().split("<svg")[2 if narrow else 1].split("</svg>")[0]
+    texts = ElementTree.fromstring(f"<svg{svg}</svg>").iter("{http://www.w3.org/2000/svg}text")
+    return ["".join(each.itertext()).replace("\u200b", "") for each in texts]
+
+
+@pytest.mark.parametrize("name", schematics.__all__)
+def test_each_drawing_is_described_and_fits_the_column_of_the_book(name):
+    drawing = getattr(schematics, name)()
+    assert len(drawing.description) > 150
+    assert drawing.size[0] <= 688
+
+
+@pytest.mark.parametrize(
+    "make", [attention_step_by_step, self_and_cross_attention, mask_before_softmax, encoder_and_decoder]
+)
+def test_the_narrow_arrangement_shows_the_same_numbers(make):
+    def numbers(narrow):
+        return sorted(word for word in words(make(), narrow) if word.strip("−0123456789.") == "")
+
+    assert numbers(narrow=True) == numbers(narrow=False)
+
+
+def test_the_numbers_of_a_step_by_step_are_computed():
+    weights = torch.softmax(Q @ K.T / 2, dim=-1)
+    shown = words(attention_step_by_step())
+    for tensor in (Q, K, V, Q @ K.T, weights, weights @ V):
+        assert set(map(number, tensor.flatten().tolist())) <= set(shown)
+
+
+def test_masking_hides_the_future_and_shows_what_rows_sum_to():
+    shown = words(mask_before_softmax())
+    assert shown.count("−∞") == 6
+    too_late = torch.softmax(Q @ K.T / 2, dim=-1).tril().sum(dim=-1).tolist()
+    assert too_late[0] < 0.1 and set(map(number, too_late)) <= set(shown)
+    assert "✗ softmax, then mask:" in shown
+
+
+def test_the_transformer_has_its_parts():
+    shown = words(encoder_and_decoder())
+    assert shown.count("add & norm") == 5
+    assert shown.count("self-attention") == 2 and shown.count("cross-attention") == 1 and shown.count("× 6") == 2
+
+
+def test_each_target_is_the_next_input():
+    shown = words(shift_right())
+    steps = " ".join(shown[: shown.index("framed: the target of each step")]).split("step ")[1:]
+    rows = [step.split()[1:] for step in steps]
+    assert rows[0] == ["<start>", "the"] and rows[-1] == ["<start>", "the", "cat", "sees", "itself"]
+    assert all(later[:-1] == earlier for earlier, later in zip(rows, rows[1:], strict=False))
