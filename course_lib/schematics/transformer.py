@@ -38,7 +38,7 @@ def encoder_and_decoder() -> Diagram:
             frame(encoder.parts[2:6], "× 6", space=space),
             frame(decoder.parts[2:8], "× 6", space=space),
         ]
-        memory = box(f"memory M\n{shape_of(MEMORY)}", "memory", width - 22).above(encoder.parts[5], space + 44)
+        memory = box(f"memory Z\n{shape_of(MEMORY)}", "memory", width - 22).above(encoder.parts[5], space + 44)
         output = box("linear", width=width).above(decoder.parts[7], space + 44)
         top = stack(output, box("softmax", width=width), text(" ".join(TOKENS)))
         return [
