@@ -18,13 +18,12 @@ def beam_as_a_tree() -> Diagram:
     True
     """
     start = box("start\n1", "weight", width=64)
-    drawn: list[Part] = [text("step 1"), text("step 2")]
+    headings: list[Part] = [text("step 1"), text("step 2")]
     arrows, columns, beam = [], [], {"": (start, 1.0)}
     for _ in range(STEPS):
         grown = {
             (hypothesis + " " + token).strip(): (parent, probability * NEXT[hypothesis][token])
             for hypothesis, (parent, probability) in beam.items()
-            if hypothesis in NEXT
             for token in NEXT[hypothesis]
         }
         kept = sorted(grown, key=lambda each: -grown[each][1])[:WIDTH]
@@ -40,13 +39,13 @@ def beam_as_a_tree() -> Diagram:
     first, second = columns
     first.right_of(start, gap=38)
     second.right_of(first, gap=38)
-    for heading, steps in zip(drawn, columns, strict=True):
+    for heading, steps in zip(headings, columns, strict=True):
         heading.above(steps, gap=10)
-    drawn[0].move(0, drawn[1].bounds[1] - drawn[0].bounds[1])
+    headings[0].move(0, headings[1].bounds[1] - headings[0].bounds[1])
     return Diagram(
         "Beam search of width 2 as a tree",
         "From the start, step 1 makes three hypotheses: a with probability 0.5, b with 0.4 and the end with 0.1. The "
         "two most probable are kept: a and b. Step 2 continues both by every token. Of the six results, b end with "
         "0.36 and a end with 0.20 are kept. Greedy decoding, which keeps a alone after step 1, finds only a end.",
-        [start, first, second, *drawn, *arrows],
+        [start, first, second, *headings, *arrows],
     )
