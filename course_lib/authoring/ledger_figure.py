@@ -50,7 +50,7 @@ def table_of_claims(chapter: dict) -> str:
 def _table_of_opponents(opponents: list[dict]) -> list[str]:
     lines = [
         "",
-        "An opponent is a rival that might win: it had the same data, and a learning rate of its own. The values are "
+        "An opponent is a rival that might win: another method, tuned by itself on the same data. The values are "
         "means over the seeds. The standard error is that of the difference, seed by seed; we call a difference of "
         f"less than {LEVEL} standard errors level. *One run* says that each seed gave the same two values, so that "
         "nothing was repeated.",
@@ -103,13 +103,15 @@ def _draw_claim(axes: Axes, claim: dict, depth: float) -> float:
     axes.plot((0, 1), (depth, depth), color="#999999", linewidth=1, linestyle="-", zorder=1)
     if claim["kind"] != "opponent":
         _draw_bound(axes, claim, (_limit(claim) - low) / (high - low), depth)
-    for kind, values in _values_by_kind(claim).items():
+    kinds = _values_by_kind(claim)
+    for row, (kind, values) in enumerate(kinds.items()):
         middle = (len(values) - 1) / 2
+        centre = depth + 0.17 * (row - (len(kinds) - 1) / 2)  # ours above the rival's
         for seed, value in enumerate(values):
             look = MARKS[kind if holds(claim, value) else "broken"]
             # What could not be computed stands at the far end of the forbidden side.
             place = (value - low) / (high - low) if math.isfinite(value) else float(claim["at_least"] is None)
-            height = depth + 0.035 * (seed - middle)  # one above the other: equal values stay visible
+            height = centre + 0.035 * (seed - middle)  # one above the other: equal values stay visible
             axes.plot(place, height, markersize=6, linestyle="none", alpha=0.75, zorder=3, **look)
     for end, value in ((-0.025, low), (1.025, high)):
         axes.text(end, depth, f"{value:.2g}", fontsize=10, va="center", ha="right" if end < 0 else "left")
@@ -131,9 +133,9 @@ def _condition(claim: dict) -> str:
 
 
 def _values_by_kind(claim: dict) -> dict[str, list[float]]:
-    """Return the values on a number line by the kind of their mark: beside an opponent's, there are ours."""
+    """Return the values on a number line by the kind of their mark: above an opponent's, there are ours."""
     if claim["kind"] == "opponent":
-        return {"opponent": claim["values"], "claim": claim["ours"]}
+        return {"claim": claim["ours"], "opponent": claim["values"]}
     return {claim["kind"]: claim["values"]}
 
 

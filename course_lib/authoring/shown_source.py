@@ -5,6 +5,11 @@ Where source is shown, a comment counts, too: a page is out of step when it chan
 
 import ast
 import inspect
+import os
+import shutil
+import subprocess
+import sys
+import textwrap
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -12,36 +17,41 @@ from IPython.display import Markdown
 
 from course_lib.authoring.digests import digest
 
+PARAGRAPH = "\n\n"  # what stands between two of them
+WIDTH = 80  # characters of code that a page shows without scrolling
 SHOW_SOURCE = {"getsource", "getsourcelines", "show_source"}
 SHOW_DOCSTRINGS = {"getdoc", "help"}  # also inherited ones, which are nowhere in the definition itself
 
 
 def show_source(definition: Callable) -> Markdown:
-    """Show a function or class of the library as it stands in its file, without the examples of its docstring.
+    """Show a function or class of the library as it stands in its file; of each docstring, the first paragraph.
 
-    >>> print(show_source(Path.home).data)
+    >>> print(show_source(_first_paragraph).data)
     ```python
-    @classmethod
-    def home(cls):
+    def _first_paragraph(docstring: str, indent: str) -> str:
     ...
     """
-    source = inspect.getsource(definition)
-    lines = inspect.cleandoc("\n" + source).splitlines()
-    return Markdown("\n".join(["```python", *_without_examples(lines), "```"]))
+    lines = inspect.cleandoc("\n" + inspect.getsource(definition)).splitlines()
+    for node in reversed(list(ast.walk(ast.parse("\n".join(lines))))):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and (text := ast.get_docstring(node)):
+            place = node.body[0]
+            indent = " " * place.col_offset
+            lines[place.lineno - 1 : place.end_lineno] = [_first_paragraph(text, indent)]
+    return Markdown("\n".join(["```python", _no_wider_than_a_page("\n".join(lines)), "```"]))
 
 
-def _without_examples(lines: list[str]) -> Iterator[str]:
-    """Yield lines of Python without those of doctests, which take as much room again and say it twice on a page."""
-    inside = False
-    for number, line in enumerate(lines):
-        text = line.strip()
-        if text.startswith(">>>"):
-            inside = True
-        elif inside and text.endswith('"""'):
-            inside = False
-        following = lines[number + 1].strip() if number + 1 < len(lines) else ""
-        if not inside and not (text == "" and following.startswith(">>>")):
-            yield line
+def _first_paragraph(docstring: str, indent: str) -> str:
+    """Return the first paragraph of a docstring as a docstring, no wider than a page shows code."""
+    words = f'"""{docstring.partition(PARAGRAPH)[0]}"""'
+    return textwrap.fill(words, width=WIDTH, initial_indent=indent, subsequent_indent=indent)
+
+
+def _no_wider_than_a_page(source: str) -> str:
+    """Break long lines as ruff does; a reader who has no ruff sees them as they are."""
+    if not (ruff := shutil.which("ruff", path=os.pathsep.join([str(Path(sys.executable).parent), os.defpath]))):
+        return source
+    command = [ruff, "format", "--isolated", f"--line-length={WIDTH}", "-"]
+    return subprocess.run(command, input=source, capture_output=True, text=True, check=True).stdout.rstrip()
 
 
 def shown_definitions(cells: list[str], find_module: Callable[[str], Path | None]) -> dict[str, str] | None:

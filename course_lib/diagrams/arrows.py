@@ -95,8 +95,8 @@ class Arrow:
         centred = y + 5 - (text_height(self.label) - LINE) / 2
         if abs(y1 - y0) < 1:  # the first line above the arrow, the others below it
             return x, y - 9, "middle", False, LINE + 8
-        if abs(x1 - x0) < 1:  # beside it, nearer to its head: arrows from one part run together at their start
-            return x + 10, centred + (y1 - y0) / 8, "start", False, LINE
+        if abs(x1 - x0) < 1:  # beside it; one line nearer to its head, since arrows from one part begin together
+            return x + 10, centred + ((y1 - y0) / 8 if text_height(self.label) == LINE else 0), "start", False, LINE
         return x, centred, "middle", True, LINE
 
     def _draw_label(self) -> str:

@@ -9,7 +9,8 @@ SIDES = ("left", "right", "top", "bottom")
 SIZE, LINE = 14, 20  # pixels: size of the letters, and from line to line
 
 # Each colour is said once, for light and for dark. `color-scheme` follows the switch of the book, of JupyterLab and of
-# VS Code, elsewhere the system. The theme of the book puts HTML on a white card in the dark; drawings need none.
+# VS Code, elsewhere the system. The theme of the book puts HTML on a white card in the dark, and space beside figures;
+# drawings need neither.
 STYLE = """
 .course-diagram { color-scheme: light dark; container-type: inline-size; overflow-x: auto; margin: 1rem 0;
   --paper: var(--pst-color-background, var(--jp-layout-color0, light-dark(#ffffff, #121212)));
@@ -22,6 +23,7 @@ html[data-theme="light"] .course-diagram, [data-jp-theme-light="true"] .course-d
 html[data-theme="dark"] .course-diagram, [data-jp-theme-light="false"] .course-diagram,
 .vscode-dark .course-diagram { color-scheme: dark }
 html[data-theme] .bd-content div.cell_output div.text_html:has(.course-diagram) { background: none; padding: 0 }
+.bd-content div.cell_output figure:has(.course-diagram) { padding: 0 }
 svg.course-diagram { background: var(--paper) }
 .course-diagram svg { display: block; margin: auto; max-width: none }
 .course-diagram text { fill: var(--ink); font-variant-numeric: tabular-nums;

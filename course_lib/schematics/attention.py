@@ -76,7 +76,7 @@ def self_and_cross_attention() -> Diagram:
 
     def panels() -> tuple[Group, Group]:
         return _panel("self-attention: K and V from X", X, TOKENS), _panel(
-            "cross-attention: K and V from M", MEMORY, SOURCE_TOKENS
+            "cross-attention: K and V from Z", MEMORY, SOURCE_TOKENS
         )
 
     left, right = panels()
@@ -84,7 +84,7 @@ def self_and_cross_attention() -> Diagram:
     return Diagram(
         "Self-attention and cross-attention",
         "First, self-attention: queries, keys and values are all made from X, and the weights are 4 by 4. Second, "
-        "cross-attention: queries are made from X, but keys and values from the memory M, which has three rows. The "
+        "cross-attention: queries are made from X, but keys and values from the memory Z, which has three rows. The "
         "weights are 4 by 3, a row for each query and a column for each row of the memory; the output has four rows.",
         [left, right],
         narrow=[column(*panels(), gap=48)],
@@ -99,7 +99,7 @@ def _panel(name: str, memory: torch.Tensor, tokens: tuple[str, ...]) -> Group:
     q, k, v = (box(f"{letter}\n{shape_of(tensor)}", role, width=76) for tensor, role, letter in parts)
     three = beside(q, k, v, gap=28)
     x = box(f"X\n{shape_of(X)}", width=76).above(three if memory is X else q, 48)
-    read = x if memory is X else box(f"M\n{shape_of(memory)}", "memory", width=76).above(Group([k, v]), 48)
+    read = x if memory is X else box(f"Z\n{shape_of(memory)}", "memory", width=76).above(Group([k, v]), 48)
     heading = text(name, strong=True).above(three, 116)
     a = matrix(weights, "weight", "A", TOKENS, tokens).below(three, 40)
     a.move(q.bounds[0] - 24 - a.bounds[0], 0)

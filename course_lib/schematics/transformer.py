@@ -11,48 +11,48 @@ def encoder_and_decoder() -> Diagram:
     True
     """
 
-    def tower(tokens: str, shape: str, sublayers: list[tuple[str, str]], width: float, reach: float) -> Group:
-        """Return tokens, embedding, sublayers, each with its sum, and arrows: upward, and around each sublayer."""
-        parts = [text(tokens), box("embedding\n+ positions", width=width)]
+    def tower(tokens: str, shape: str, sublayers: list[tuple[str, str]], size: dict[str, float]) -> Group:
+        """Return tokens, embedding, sublayers, each followed by its sum; arrows upward, and around each sublayer."""
+        parts = [text(tokens), box(f"embedding\n+ positions\n{shape}", width=size["width"])]
         for label, role in sublayers:
-            parts += [box(label, role, width), box("add & norm", width=width)]
+            parts += [box(label, role, size["width"]), box("add & norm", width=size["width"])]
         stack(*parts[:2])
-        parts[2].above(parts[1], 52)
+        parts[2].above(parts[1], size["space"] + 14)
         stack(*parts[2:])
-        labels = {1: (shape, "plain"), 3: ("Q", "query")} if len(sublayers) == 3 else {1: (shape, "plain")}
-        upward = [arrow(parts[n], parts[n + 1], *labels.get(n, ())) for n in range(len(parts) - 1)]
-        sides = ("left", "right", "left")
+        labels = {4: ("Q", "query")} if len(sublayers) == 3 else {}  # into the cross-attention
+        upward = [arrow(parts[n - 1], parts[n], *labels.get(n, ())) for n in range(1, len(parts))]
         around = [
-            arrow(parts[2 * n + 1], parts[2 * n + 3], sides=(sides[n], sides[n]), reach=reach)
-            for n in range(len(sublayers))
+            arrow(parts[2 * n + 1], parts[2 * n + 3], sides=(side, side), reach=size["reach"])
+            for n, side in zip(range(len(sublayers)), ("left", "right", "left"), strict=False)
         ]
         return Group([*parts, *upward, *around])
 
-    def arrangement(width: float, reach: float, space: float, gap: float) -> list[Part | Arrow]:
+    def arrangement(**size: float) -> list[Part | Arrow]:
+        """Return all parts: boxes `width` wide, lines around a sublayer `reach` and frames `space` outside of them."""
         attention, last = ("self-attention", "query"), ("feed-forward", "plain")
         layers = [("masked\nself-attention", "query"), ("cross-attention", "memory"), last]
-        encoder = tower(" ".join(SOURCE_TOKENS), shape_of(MEMORY), [attention, last], width, reach)
-        decoder = tower(" ".join(("<start>", *TOKENS[:-1])), shape_of(X), layers, width, reach)
-        decoder.move(encoder.bounds[2] + gap - decoder.bounds[0], encoder.bounds[3] - decoder.bounds[3])
-        blocks = [
-            frame(encoder.parts[2:6], "× 6", space=space),
-            frame(decoder.parts[2:8], "× 6", space=space),
-        ]
-        memory = box(f"memory Z\n{shape_of(MEMORY)}", "memory", width - 22).above(encoder.parts[5], space + 44)
-        output = box("linear", width=width).above(decoder.parts[7], space + 44)
-        top = stack(output, box("softmax", width=width), text(" ".join(TOKENS)))
+        encoder = tower(" ".join(SOURCE_TOKENS), shape_of(MEMORY), [attention, last], size)
+        decoder = tower(" ".join(("<start>", *TOKENS[:-1])), shape_of(X), layers, size)
+        decoder.move(encoder.bounds[2] + size["gap"] - decoder.bounds[0], encoder.bounds[3] - decoder.bounds[3])
+        source, *_, encoded = encoder.parts[:6]
+        target, _, _, _, reads, *_, decoded = decoder.parts[:8]
+        memory = box(f"memory Z\n{shape_of(MEMORY)}", "memory", size["width"] - 22).above(encoded, size["space"] + 44)
+        output = box("linear", width=size["width"]).above(decoded, size["space"] + 44)
+        probabilities = box(f"softmax\n{len(TOKENS)} × vocab", width=size["width"])
         return [
-            *blocks,
+            frame(encoder.parts[2:6], "× 6", size["space"]),
+            frame(decoder.parts[2:8], "× 6", size["space"]),
             encoder,
             decoder,
-            text("encoder", strong=True).below(encoder.parts[0], 4),
-            text("decoder", strong=True).below(decoder.parts[0], 4),
+            text("encoder", strong=True).below(source, 4),
+            text("decoder", strong=True).below(target, 4),
             memory,
             text("K, V", "memory", strong=True).right_of(memory, 5).move(0, -14),
-            top,
-            arrow(encoder.parts[5], memory),
-            arrow(decoder.parts[7], output),
-            arrow(memory, decoder.parts[4], role="memory", sides=("right", "left")),
+            text("arrow around a layer:\nresidual connection").above(memory, 60),
+            stack(output, probabilities, text(" ".join(TOKENS))),
+            arrow(encoded, memory),
+            arrow(decoded, output),
+            arrow(memory, reads, role="memory", sides=("right", "left")),
         ]
 
     return Diagram(
@@ -63,8 +63,8 @@ def encoder_and_decoder() -> Diagram:
         "positions, then six blocks of masked self-attention, cross-attention, whose keys and values come from the "
         "memory, and a feed-forward network. A linear layer and a softmax give the probabilities of the next token at "
         "each position.",
-        arrangement(170, 20, 36, 90),
-        narrow=arrangement(122, 11, 19, 22),
+        arrangement(width=170, reach=20, space=36, gap=90),
+        narrow=arrangement(width=122, reach=11, space=19, gap=22),
     )
 
 

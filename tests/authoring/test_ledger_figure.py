@@ -78,10 +78,13 @@ def legend(figure) -> list[str]:
     return [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
 
 
+def lines(figure, kind) -> list:
+    return [line for line in figure.axes[0].lines if line.get_marker() == MARKS[kind]["marker"]]
+
+
 def marks(figure, kind) -> list[float]:
     """The places of the marks of one kind; the legend's have no place."""
-    lines = [line for line in figure.axes[0].lines if line.get_marker() == MARKS[kind]["marker"]]
-    return [line.get_xdata()[0] for line in lines]
+    return [line.get_xdata()[0] for line in lines(figure, kind)]
 
 
 @pytest.mark.parametrize("chapter", ["no opponents"], indirect=True)
@@ -97,6 +100,9 @@ def test_every_value_has_a_mark_whose_shape_says_what_it_is(figure):
 def test_an_opponents_line_has_its_marks_and_ours_and_no_bound(chapter, figure):
     assert marks(figure, "opponent")[:3] == pytest.approx([value - 0.1 for value in VALUES])
     assert marks(figure, "claim")[8:11] == pytest.approx(VALUES)
+    # Equal values of both sides stay visible: the depth of ours, which counts from above, is less.
+    depths = {kind: [line.get_ydata()[0] for line in lines(figure, kind)] for kind in ("claim", "opponent")}
+    assert max(depths["claim"][8:11]) < min(depths["opponent"][:3])
     assert legend(figure) == ["claim", "control", "opponent", "broken", "permitted"]
     bounds = [line for line in figure.axes[0].lines if line.get_linewidth() == 2.5]
     assert len(bounds) == len(chapter["claims"]) - 2

@@ -15,9 +15,13 @@ STYLE_SHEETS = [THEME, root() / "book" / "_static" / "course.css"]
 # A column of the book is 688 pixels wide in a window of 1280, and 358 in one of 390.
 PAGE = """<!DOCTYPE html><html lang="en" {theme}><meta charset="utf-8"><title>Drawings</title><style>{style}
 html {{ color-scheme: light dark; background: Canvas }} body {{ margin: 16px }} main {{ max-width: 688px }}</style>
-<main class="bd-content"><h1>Drawings</h1>{drawings}</main></html>"""
-BOOK_PAPER = "html, body { background: var(--pst-color-background) !important }"
-IN_ITS_PLACE = '<div class="cell_output"><div class="output text_html">{}</div></div>'
+<main class="bd-content"><div class="bd-article"><h1>Drawings</h1>{drawings}</div></main></html>"""
+# The second rule is in Sphinx's own basic.css.
+BOOK_PAPER = "html, body { background: var(--pst-color-background) !important } figure { padding: 0.5em }"
+IN_ITS_PLACE = '<div class="cell_output">{}</div>'
+IN_THE_BOOK = (
+    '<div class="cell_output"><figure class="align-default"><div class="output text_html">{}</div></figure></div>'
+)
 TEXTS = """() => [...document.querySelectorAll("svg")].flatMap((svg) => {
     const from = svg.getBoundingClientRect();
     return [...svg.querySelectorAll("text")].map((text) => text.getBoundingClientRect())
@@ -40,16 +44,16 @@ def drawings():
     return [getattr(schematics, name)()._repr_html_() for name in schematics.__all__]
 
 
-def show(page, drawings, width=1280, scheme="light", theme="", style=""):
+def show(page, drawings, width=1280, scheme="light", theme="", style="", place=IN_ITS_PLACE):
     page.set_viewport_size({"width": width, "height": 900})
     page.emulate_media(color_scheme=scheme)
-    inner = "".join(map(IN_ITS_PLACE.format, drawings))
+    inner = "".join(map(place.format, drawings))
     page.set_content(PAGE.format(theme=theme, style=style, drawings=inner))
 
 
 def show_in_the_book(page, drawings, width=1280, scheme="light", theme=None):
     style = "".join(sheet.read_text(encoding="utf-8") for sheet in STYLE_SHEETS) + BOOK_PAPER
-    show(page, drawings, width, scheme, f'data-theme="{theme or scheme}"', style)
+    show(page, drawings, width, scheme, f'data-theme="{theme or scheme}"', style, IN_THE_BOOK)
 
 
 @pytest.mark.parametrize("look", [show, show_in_the_book])
@@ -62,7 +66,9 @@ def test_drawings_can_be_read(page, drawings, width, scheme, look):
 
 @pytest.mark.parametrize("width", [1280, 390])
 def test_schematics_fit_their_column(page, drawings, width):
-    show(page, drawings, width)
+    show_in_the_book(page, drawings, width)
+    columns = page.evaluate("[...document.querySelectorAll('.course-diagram')].map((box) => box.clientWidth)")
+    assert set(columns) == {{1280: 688, 390: 358}[width]}
     too_wide = (
         "() => [...document.querySelectorAll('.course-diagram')].filter((box) => box.scrollWidth > box.clientWidth)"
     )

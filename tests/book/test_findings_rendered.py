@@ -70,6 +70,7 @@ def test_the_table_is_readable_for_everyone_in_the_light_and_in_the_dark(page):
 
 def test_there_is_no_pale_sheet_under_it_in_the_dark(page):
     page.emulate_media(color_scheme="dark")
+    page.wait_for_function("document.documentElement.dataset.theme == 'dark'")
     assert page.evaluate(BACKGROUND) == "rgba(0, 0, 0, 0)"
 
 

@@ -94,6 +94,11 @@ def test_the_size_has_room_for_arrows_and_their_labels():
     assert labelled[0] > plain[0]
 
 
+def test_the_body_of_a_matrix_is_its_cells():
+    left, top, right, bottom = matrix([[1, 2, 3]], title="a title that is long", rows=["name"], columns="abc").body
+    assert (right - left, bottom - top) == pytest.approx((3 * 28, 28))
+
+
 def test_parts_are_aligned_by_their_bodies():
     grid = matrix([[1, 2], [3, 4]], title="a title that is long", rows=["name", "name"])
     for place in ("right_of", "left_of"):

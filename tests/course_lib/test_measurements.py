@@ -16,6 +16,7 @@ from course_lib.measurements import Measurement, standing
         (Measurement(1.8664, error=0.0133), "1.866 ± 0.013"),
         (Measurement(3.14159, error=0.0996), "3.14 ± 0.10"),
         (Measurement(1234.4, error=56.4), "1234 ± 56"),
+        (Measurement(123456.0, error=1234.0), "123456 ± 1234"),
         (Measurement(1234.4, error=2.0), "1234.4 ± 2.0"),
         (Measurement(1234.4), "1.23e+03"),
         (Measurement(math.nan), "nan"),
