@@ -8,6 +8,7 @@ from course_lib.data.running_example import K, Q, V
 from course_lib.diagrams import number
 from course_lib.schematics import (
     attention_step_by_step,
+    beam_as_a_tree,
     encoder_and_decoder,
     mask_before_softmax,
     self_and_cross_attention,
@@ -65,3 +66,9 @@ def test_each_target_is_the_next_input():
     rows = [step.split()[1:] for step in steps]
     assert rows[0] == ["<start>", "the"] and rows[-1] == ["<start>", "the", "cat", "sees", "itself"]
     assert all(later[:-1] == earlier for earlier, later in zip(rows, rows[1:], strict=False))
+
+
+def test_the_tree_of_a_beam_keeps_the_two_most_probable_at_each_step():
+    shown = words(beam_as_a_tree())
+    assert [each for each in shown if each.startswith("✓")] == ["✓ 0.50", "✓ 0.40", "✓ 0.20", "✓ 0.36"]
+    assert sum(each.startswith("✗") for each in shown) == 5

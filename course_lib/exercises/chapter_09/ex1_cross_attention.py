@@ -2,6 +2,7 @@
 
 import torch
 
+from course_lib.data import running_example
 from course_lib.exercises.chapter_05._masking import masked_softmax
 from course_lib.exercises.drawing import normal, sizes
 from course_lib.exercises.operators import ATTENTION
@@ -87,6 +88,23 @@ TWO_SENTENCES = BY_HAND | {
     "vectors": BY_HAND["vectors"].repeat(2, 1, 1),
     "memory": BY_HAND["memory"][:, :2].repeat(2, 1, 1),
     "present": torch.tensor([[True, False], [True, True]]),
+}
+# Three rows of memory, four vectors that read it: the picture of the chapter.
+RUNNING_EXAMPLE = {
+    "d_model": 4,
+    "d_memory": 4,
+    "d_key": 4,
+    "state": {
+        "to_query.weight": running_example.W_Q,
+        "to_query.bias": torch.zeros(4),
+        "to_key.weight": running_example.W_K,
+        "to_key.bias": torch.zeros(4),
+        "to_value.weight": running_example.W_V,
+        "to_value.bias": torch.zeros(4),
+    },
+    "vectors": running_example.X.unsqueeze(0),
+    "memory": running_example.MEMORY.unsqueeze(0),
+    "present": torch.ones(1, len(running_example.SOURCE_TOKENS), dtype=torch.bool),
 }
 
 MISTAKES = """
@@ -280,7 +298,7 @@ EXERCISE = Exercise(
             outputs=("output", "weights"),
             constructor=("d_model", "d_memory", "d_key"),
             cases=draw_module,
-            examples=(BY_HAND, TWO_SENTENCES),
+            examples=(BY_HAND, TWO_SENTENCES, RUNNING_EXAMPLE),
             reference=cross_attention,
             properties=(
                 Property("the weights of each target position sum to one", 1, of_output(1, sums_to(1))),
