@@ -37,7 +37,7 @@ def test_a_drawing_comes_before_the_first_formula(stem):
 
 
 def test_the_running_example_is_used(stem):
-    assert any("running_example" in cell.source for cell in core(stem) if cell.cell_type == "code")
+    assert any(re.search(r"(running|image)_example", cell.source) for cell in core(stem) if cell.cell_type == "code")
 
 
 def test_the_machine_is_on_the_page(stem):
