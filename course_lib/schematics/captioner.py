@@ -43,7 +43,7 @@ def one_step_of_the_captioner() -> Diagram:
     wide = steps()
     wide["features"].right_of(wide["picture"], 46)
     wide["scores"].below(wide["features"], 44)
-    wide["query"].left_of(wide["scores"], 88)
+    wide["query"].left_of(wide["scores"], 106)
     wide["weights"].right_of(wide["scores"], 72)
     wide["context"].below(wide["scores"], 40)
     wide["average"].below(wide["weights"], 40)
