@@ -108,6 +108,7 @@ def test_a_role_becomes_words(index, myst, plain):
 BLOCKS = {
     "$$\n\\frac{a}{b}\n$$ (eq-b)\n\nso": "$$\n\\frac{a}{b} \\tag{4.2}\n$$\n\nso",
     "so\n\n$$ a $$": "so\n\n$$\na\n$$",
+    "so\n\n(here)=\n### A head": 'so\n\n<a id="here"></a>\n\n### A head',
     ':::{admonition} "{term}`GELU`"\n:class: misconception\nNo.\n\n- why\n:::': '> **"*GELU*"**\n>\n> No.\n>\n> - why',
     ":::{tip}\n$$\na\n= b\n$$ (eq-a)\n:::": "> **Tip**\n>\n> $$ a = b \\tag{4.1} $$",
     "::::{note}\n:::{tip}\nIn.\n:::\n::::\nout": "> **Note**\n>\n> > **Tip**\n> >\n> > In.\nout",

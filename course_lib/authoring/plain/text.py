@@ -19,6 +19,7 @@ INLINE = re.compile(
     | (?<!!)\[(?P<words>[^\[\]]+)\]\((?P<target>[^\s()]+)\)""",
     re.DOTALL | re.VERBOSE,
 )
+LABEL = re.compile(r"^\(([\w-]+)\)=$", re.MULTILINE)  # of the heading below
 TARGETED = re.compile(r"(?P<words>.+?)\s*<(?P<target>[^<>]+)>", re.DOTALL)
 
 
@@ -84,7 +85,7 @@ class Writer:
         return f"{picture}\n\n{self.caption(block.options['name'], block.content)}"
 
     def _sentences(self, source: str) -> str:
-        return INLINE.sub(self._inline, source)
+        return INLINE.sub(self._inline, LABEL.sub(r'<a id="\1"></a>\n', source))
 
     def _inline(self, found: re.Match) -> str:
         if found["formula"]:
