@@ -39,6 +39,9 @@ class Diagram:
         """Return the wide drawing as a file of its own, with its colours."""
         return self._svg(self.wide, "course-diagram", f"<style>{STYLE}</style>")
 
+    def __repr__(self) -> str:
+        return f"<Diagram: {self.title}>"
+
     def _repr_svg_(self) -> str:
         return self.svg()
 

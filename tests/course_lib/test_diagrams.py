@@ -239,3 +239,8 @@ def test_no_colour_is_fixed_outside_of_the_style():
 def test_wrong_arguments_are_named(make, message):
     with pytest.raises(ValueError, match=re.escape(message)):
         make()
+
+
+def test_its_words_are_the_same_in_every_run():
+    """A notebook keeps them, and a test compares them."""
+    assert repr(Diagram("Two boxes", "One beside the other.", [box("a")])) == "<Diagram: Two boxes>"
