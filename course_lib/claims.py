@@ -103,8 +103,9 @@ def opponent(
 def findings(caption: str) -> Iterator[None]:
     """Collect what is stated inside, and show it at the end as one table: HTML in Jupyter, plain text elsewhere.
 
-    A broken claim still stops the cell, and the table up to it is shown first. Raises ValueError where the caption is
-    empty, where nothing is stated inside, and for a table inside a table.
+    A claim that breaks inside stops the cell after the table, so that a reader sees the whole of it: BrokenClaim names
+    all that broke. Raises ValueError where the caption is empty, where nothing is stated inside, and for a table inside
+    a table.
 
     >>> with findings("Captions of 500 fresh scenes"):
     ...     claim("exact", 0.994, at_least=0.95, cases=500)
@@ -130,6 +131,8 @@ def findings(caption: str) -> Iterator[None]:
             display(table)
     if not table.statements:
         raise ValueError(f'findings "{caption}" has no claim, control or opponent inside')
+    if broken := [statement for statement in table.statements if statement.holds is False]:
+        raise BrokenClaim("; ".join(map(_broken, broken)))
 
 
 _table: Findings | None = None  # the one that collects at present
@@ -142,10 +145,14 @@ def _state(kind: str, name: str, measured: Measurement, at_least: float | None, 
     holds = measured.value >= at_least if at_least is not None else measured.value <= at_most
     bound = f"at least {at_least:g}" if at_least is not None else f"at most {at_most:g}"
     _record(kind=kind, name=name, value=measured.value, at_least=at_least, at_most=at_most, holds=holds)
-    if holds or _table is not None:
-        _show(Statement(kind, name, str(measured), bound, holds))
-    if not holds:
-        raise BrokenClaim(f'{kind} "{name}" does not hold: {measured} is not {bound}')
+    statement = Statement(kind, name, str(measured), bound, holds)
+    if not holds and _table is None:
+        raise BrokenClaim(_broken(statement))
+    _show(statement)
+
+
+def _broken(statement: Statement) -> str:
+    return f'{statement.kind} "{statement.name}" does not hold: {statement.value} is not {statement.comparison}'
 
 
 def _show(statement: Statement) -> None:

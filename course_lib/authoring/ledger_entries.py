@@ -30,7 +30,8 @@ def as_json(chapters: dict[str, dict]) -> str:
 def summarise(seeds: dict[int, list[dict]]) -> list[dict]:
     """Return the claims of a chapter from the statements it made under each seed, in the order of the chapter.
 
-    Raises CourseError where seeds made different statements: then their values cannot be compared.
+    Raises CourseError where seeds made different statements: then their values cannot be compared. A claim that broke
+    has stopped its cell, and what came after it is missing, so it is named first.
 
     >>> said = {"kind": "claim", "name": "exact", "at_least": 0.9, "at_most": None, "holds": True}
     >>> (claim,) = summarise({0: [said | {"value": 0.95}], 1: [said | {"value": 0.97}]})
@@ -55,7 +56,13 @@ def summarise(seeds: dict[int, list[dict]]) -> list[dict]:
         identities = [_identity(statement) for statement in statements]
         if identities != expected:
             differing = {each["name"] for each in expected + identities if (each in expected) != (each in identities)}
-            raise CourseError(f"does not state the same under seeds {first_seed} and {seed}: {_quoted(differing)}")
+            broken = {
+                f"{each['name']} ({each['value']:.4g})" for each in first + statements if not each.get("holds", True)
+            }
+            first_of_all = f"; {_quoted(broken)} broke" if broken else ""
+            raise CourseError(
+                f"does not state the same under seeds {first_seed} and {seed}: {_quoted(differing)}{first_of_all}"
+            )
     return [_summary([statements[index] for statements in seeds.values()]) for index in range(len(first))]
 
 

@@ -24,7 +24,7 @@ html[data-theme="dark"] .course-diagram, [data-jp-theme-light="false"] .course-d
 .vscode-dark .course-diagram { color-scheme: dark }
 html[data-theme] .bd-content div.cell_output div.text_html:has(.course-diagram) { background: none; padding: 0 }
 .bd-content div.cell_output figure:has(.course-diagram) { padding: 0 }
-svg.course-diagram { background: var(--paper) }
+svg.course-diagram { background: var(--paper); margin: 0 }
 .course-diagram svg { display: block; margin: auto; max-width: none }
 .course-diagram text { fill: var(--ink); font-variant-numeric: tabular-nums;
   font: 14px system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "Liberation Sans", sans-serif }

@@ -154,6 +154,12 @@ def test_seeds_that_state_different_things_are_refused(other, sentence):
         summarise({0: first, 1: other})
 
 
+def test_a_claim_that_broke_and_stopped_its_chapter_is_named_with_its_value():
+    first = [said("a", 1, at_least=0), said("b", 1, at_most=2)]
+    with pytest.raises(CourseError, match=r'seeds 0 and 1: "b"; "a \(-1\)" broke$'):
+        summarise({0: first, 1: [said("a", -1, at_least=0) | {"holds": False}]})
+
+
 def met(values, ours, higher_is_better=True) -> str:
     """The words of the ledger on an opponent with these values under the seeds."""
     said = {"kind": "opponent", "name": "rival", "higher_is_better": higher_is_better}

@@ -5,9 +5,10 @@ from pathlib import Path
 import pydata_sphinx_theme
 import pytest
 
-from course_lib import diagrams, schematics
+from course_lib import diagrams
 from course_lib.project import root
 from tests.book.accessibility import violations
+from tests.drawings import schematics_by_name
 
 FAULTS = Path(__file__).with_name("drawing_faults.js").read_text(encoding="utf-8")
 THEME = next(Path(pydata_sphinx_theme.__file__).parent.rglob("pydata-sphinx-theme.css"))
@@ -41,7 +42,7 @@ def page(browser):
 
 @pytest.fixture(scope="module")
 def drawings():
-    return [getattr(schematics, name)()._repr_html_() for name in schematics.__all__]
+    return [draw()._repr_html_() for draw in schematics_by_name().values()]
 
 
 def show(page, drawings, width=1280, scheme="light", theme="", style="", place=IN_ITS_PLACE):

@@ -3,17 +3,15 @@ from xml.etree import ElementTree
 import pytest
 import torch
 
-from course_lib import schematics
 from course_lib.data.running_example import K, Q, V
 from course_lib.diagrams import number
-from course_lib.schematics import (
-    attention_step_by_step,
-    beam_as_a_tree,
-    encoder_and_decoder,
-    mask_before_softmax,
-    self_and_cross_attention,
-    shift_right,
-)
+from course_lib.schematics.attention import attention_step_by_step, self_and_cross_attention
+from course_lib.schematics.beam import beam_as_a_tree
+from course_lib.schematics.masking import mask_before_softmax
+from course_lib.schematics.transformer import encoder_and_decoder, shift_right
+from tests.drawings import schematics_by_name
+
+SCHEMATICS = schematics_by_name()
 
 
 def words(drawing, narrow=False):
@@ -22,9 +20,9 @@ def words(drawing, narrow=False):
     return ["".join(each.itertext()).replace("\u200b", "") for each in texts]
 
 
-@pytest.mark.parametrize("name", schematics.__all__)
+@pytest.mark.parametrize("name", SCHEMATICS)
 def test_each_drawing_is_described_and_fits_the_column_of_the_book(name):
-    drawing = getattr(schematics, name)()
+    drawing = SCHEMATICS[name]()
     assert len(drawing.description) > 150
     assert drawing.size[0] <= 688
 
