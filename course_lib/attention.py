@@ -35,7 +35,8 @@ class AdditiveAttention(nn.Module):
         `query` is (batch, d_query), `key` (batch, location, d_key), `value` (batch, location, d_value).
         """
         _check_read(query, key, value)
-        hidden = self.project_query(query).unsqueeze(1) + self.project_key(key)  # (batch, location, d_hidden)
+        keys = self.project_key(key)  # (batch, location, d_hidden)
+        hidden = self.project_query(query).unsqueeze(1) + keys  # (batch, location, d_hidden)
         scores = self.score(torch.tanh(hidden)).squeeze(-1)  # (batch, location)
         weights = softmax(scores)  # (batch, location)
         return _average(weights, value), weights

@@ -3,7 +3,7 @@
 import html
 from dataclasses import dataclass, field
 
-HEADINGS = ("What was measured", "Value", "Bound", "Holds")
+HEADINGS = ("What was measured", "Value", "Expected, or ours")
 LEFT = 'style="text-align: left"'  # Jupyter sets the cells of a table to the right
 
 
@@ -26,8 +26,8 @@ class Statement:
 
     @property
     def verdict(self) -> str:
-        """The word in the last column."""
-        return {True: "yes", False: "no", None: ""}[self.holds]
+        """The last column: the bound and whether the value keeps to it, or how ours compares."""
+        return self.comparison + {True: " ✓", False: " ✗", None: ""}[self.holds]
 
 
 @dataclass
@@ -36,8 +36,8 @@ class Findings:
 
     >>> Findings("On 500 scenes", [Statement("claim", "exact captions", "0.991", "at least 0.95", holds=True)])
     On 500 scenes
-           What was measured  Value  Bound          Holds
-    claim  exact captions     0.991  at least 0.95  yes
+           What was measured  Value  Expected, or ours
+    claim  exact captions     0.991  at least 0.95 ✓
     """
 
     caption: str
@@ -45,10 +45,8 @@ class Findings:
 
     def __repr__(self) -> str:
         rows = [("", *HEADINGS)]
-        rows += [(each.kind, each.name, each.value, each.comparison, each.verdict) for each in self.statements]
-        widths = [max(len(row[column]) for row in rows) for column in range(3)]
-        # What an opponent is compared with goes on into the last column, which has no verdict for it.
-        widths += [max(len(row[3]) for row in rows if row[4]), 0]
+        rows += [(each.kind, each.name, each.value, each.verdict) for each in self.statements]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
         return "\n".join([self.caption, *(line.rstrip() for line in lines)])
 
@@ -65,11 +63,10 @@ def _cells(statement: Statement) -> str:
     """Return the cells of one row; a claim is what a reader expects, so the two other kinds are marked by a word."""
     mark = "" if statement.kind == "claim" else f"<strong>{statement.kind}:</strong> "
     name = f'<th scope="row" {LEFT}>{mark}{_escaped(statement.name)}</th>'
-    value = f"<td {LEFT}>{_escaped(statement.value)}</td>"
-    if statement.holds is None:
-        return f'{name}{value}<td colspan="2" {LEFT}>{_escaped(statement.comparison)}</td>'
-    verdict = statement.verdict if statement.holds else f"<strong>{statement.verdict}</strong>"
-    return f"{name}{value}<td {LEFT}>{_escaped(statement.comparison)}</td><td {LEFT}>{verdict}</td>"
+    verdict = _escaped(statement.verdict)
+    if statement.holds is False:
+        verdict = f"<strong>{verdict}</strong>"
+    return f"{name}<td {LEFT}>{_escaped(statement.value)}</td><td {LEFT}>{verdict}</td>"
 
 
 def _escaped(text: str) -> str:

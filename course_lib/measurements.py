@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 
-LEVEL = 3  # standard errors: over five seeds, chance alone gets that far once in 25 times
+CLEAR = 3  # standard errors: over five seeds, chance alone gets that far once in 25 times
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class Measurement:
     The formula gives 0 where no case differs from the others, which would promise too much: there we say what we saw.
 
     >>> print(Measurement(1.0, cases=1000))
-    1, all of 1,000
+    1,000 of 1,000
     """
 
     value: float
@@ -52,7 +52,7 @@ class Measurement:
     def text(self, digits: int = 3) -> str:
         """Return the value with its standard error; where none is known, the value to so many digits."""
         if self.cases is not None and self.value in (0, 1):
-            return f"{self.value:g}, {'all' if self.value else 'none'} of {self.cases:,}"
+            return f"{round(self.value * self.cases):,} of {self.cases:,}"
         if self.standard_error == 0:
             return f"{self.value:.{digits}g}"
         # The error has two digits, and the value ends where the error does.
@@ -64,18 +64,18 @@ class Measurement:
 def standing(lead: float, error: float) -> str:
     """Return in words how we stand to a rival: `lead` is how much better ours is, `error` its standard error or 0.
 
-    Less than three standard errors are called level.
+    Less than three standard errors are no clear difference.
 
     >>> standing(0.068, 0.0123), standing(-0.002, 0)
     ('ahead by 5.5 standard errors', 'behind by 0.002')
     >>> standing(0.002, 0.0017), standing(0, 0)
-    ('level, 1.2 standard errors ahead', 'level')
+    ('no clear difference (ahead by 1.2 standard errors)', 'no difference')
     """
     side = "ahead" if lead > 0 else "behind"
     if lead == 0:
-        return "level"
+        return "no difference"
     if error == 0:
         return f"{side} by {abs(lead):.3g}"
     distance = round(abs(lead) / error, 1)  # what is shown decides
-    words = f"{distance:.1f} standard errors"
-    return f"{side} by {words}" if distance >= LEVEL else f"level, {words} {side}"
+    words = f"{side} by {distance:.1f} standard errors"
+    return words if distance >= CLEAR else f"no clear difference ({words})"

@@ -1,21 +1,13 @@
-// <div class="looking-explorer"><script type="application/json">[...]</script></div>: choose a word, see the light move.
-// Each scene: {side, pixels: [r, g, b, ...] from 0 to 255, words: [...], weights: [[...] for each word]}.
+// Choose a word, and see where the captioner looked. Each scene: { side, pixels: [r, g, b, ...] from 0 to 255, words,
+// weights: [[...] for each word] }.
 
-document.addEventListener("DOMContentLoaded", () => {
-  document.querySelectorAll(".looking-explorer").forEach(buildLookingExplorer);
-});
-
-function buildLookingExplorer(root) {
-  const scenes = JSON.parse(root.querySelector("script").textContent);
+explore("looking", (root, scenes) => {
   let scene = 0;
   let word = null; // null shows the picture fully lit
-
-  root.innerHTML = `
-    <canvas role="img"></canvas>
-    <div class="words" role="group" aria-label="words of the caption"></div>
-    <button type="button" class="another">another picture</button>`;
-  const canvas = root.querySelector("canvas");
-  const words = root.querySelector(".words");
+  const canvas = element("canvas", { role: "img" });
+  const words = element("div", { class: "words", role: "group", "aria-label": "words of the caption" });
+  const another = element("button", { type: "button", class: "another" }, "another picture");
+  root.querySelector(".figure").replaceChildren(canvas, words, another);
 
   const draw = () => {
     const { side, pixels, weights, words: spoken } = scenes[scene];
@@ -49,22 +41,19 @@ function buildLookingExplorer(root) {
     word = null;
     words.replaceChildren(
       ...scenes[scene].words.map((spoken, position) => {
-        const button = document.createElement("button");
-        button.type = "button";
-        button.textContent = spoken;
-        const choose = (chosen) => () => {
-          word = chosen;
-          draw();
-        };
-        button.addEventListener("mouseenter", choose(position));
-        button.addEventListener("focus", choose(position));
-        button.addEventListener("click", choose(position));
+        const button = element("button", { type: "button" }, spoken);
+        for (const event of ["mouseenter", "focus", "click"]) {
+          button.addEventListener(event, () => {
+            word = position;
+            draw();
+          });
+        }
         return button;
       }),
     );
     draw();
   };
 
-  root.querySelector(".another").addEventListener("click", () => show((scene + 1) % scenes.length));
+  another.addEventListener("click", () => show((scene + 1) % scenes.length));
   show(0);
-}
+});

@@ -1,48 +1,33 @@
 // <div class="softmax-explorer" data-scores="0.5,2,1"></div>: bars of softmax weights under a slider for the temperature.
 
-document.addEventListener("DOMContentLoaded", () => {
-  document.querySelectorAll(".softmax-explorer").forEach(buildSoftmaxExplorer);
-});
-
-function softmax(scores, temperature) {
-  const largest = Math.max(...scores);
-  const exponentials = scores.map((score) => Math.exp((score - largest) / temperature));
-  const total = exponentials.reduce((sum, each) => sum + each, 0);
-  return exponentials.map((each) => each / total);
-}
-
-function buildSoftmaxExplorer(root) {
-  const scores = root.dataset.scores.split(",").map(Number);
-  root.innerHTML = `
-    <label>temperature <input type="range" min="-2" max="1" step="0.02" value="0"> <output class="reading"></output></label>
-    <div class="bars"></div>
-    <p class="hint">Move the sliders. The scores below the bars can be changed too.</p>`;
-  const slider = root.querySelector("input");
-  const bars = root.querySelector(".bars");
-
-  const columns = scores.map((score, index) => {
-    const column = document.createElement("div");
-    column.className = "column";
-    column.innerHTML = `
-      <div class="track"><span class="share"></span><div class="bar"></div></div>
-      <input type="range" min="-3" max="3" step="0.1" value="${score}" aria-label="score ${index + 1}">
-      <span class="score"></span>`;
-    bars.append(column);
-    return column;
-  });
-
+explore("softmax", (root, { scores: listed }) => {
+  const scores = listed.split(",").map(Number);
   // The slider holds the exponent, so that equal movements multiply the temperature by equal factors.
+  const temperature = slider("temperature", { min: -2, max: 1, step: 0.02, value: 0 }, (exponent) =>
+    (10 ** exponent).toPrecision(2),
+  );
+  const bars = element("div", { class: "bars" });
+  const columns = scores.map((score, index) => {
+    const share = element("span", { class: "share" });
+    const bar = element("div", { class: "bar" });
+    const input = element("input", { type: "range", min: -3, max: 3, step: 0.1, "aria-label": `score ${index + 1}` });
+    input.value = score;
+    const written = element("span", { class: "score" });
+    bars.append(element("div", { class: "column" }, element("div", { class: "track" }, share, bar), input, written));
+    return { share, bar, input, written };
+  });
+  const controls = element("div", { class: "controls" }, temperature.label);
+  root.replaceChildren(controls, bars, element("p", {}, "Move the sliders. The scores below the bars can be changed too."));
+
   const draw = () => {
-    const temperature = 10 ** Number(slider.value);
-    root.querySelector(".reading").textContent = temperature.toPrecision(2);
-    const current = columns.map((column) => Number(column.querySelector("input").value));
-    softmax(current, temperature).forEach((weight, index) => {
-      const column = columns[index];
-      column.querySelector(".bar").style.height = `${100 * weight}%`;
-      column.querySelector(".share").textContent = weight.toFixed(2);
-      column.querySelector(".score").textContent = current[index].toFixed(1);
+    const current = columns.map(({ input }) => Number(input.value));
+    const weights = softmax(current.map((score) => score / 10 ** Number(temperature.input.value)));
+    columns.forEach(({ share, bar, written }, index) => {
+      bar.style.height = `${100 * weights[index]}%`;
+      share.textContent = weights[index].toFixed(2);
+      written.textContent = current[index].toFixed(1);
     });
   };
   root.addEventListener("input", draw);
   draw();
-}
+});

@@ -11,7 +11,7 @@ from matplotlib.lines import Line2D
 
 from course_lib.authoring.ledger_entries import bound, holds, lead
 from course_lib.figures import WIDTH
-from course_lib.measurements import LEVEL
+from course_lib.measurements import CLEAR
 
 LINE = 0.23  # inches: one line of text
 LETTERS = 50  # in one line, before the bound at its end
@@ -52,8 +52,8 @@ def _table_of_opponents(opponents: list[dict]) -> list[str]:
         "",
         "An opponent is a rival that might win: another method, tuned by itself on the same data. The values are "
         "means over the seeds. The standard error is that of the difference, seed by seed; we call a difference of "
-        f"less than {LEVEL} standard errors level. *One run* says that each seed gave the same two values, so that "
-        "nothing was repeated.",
+        f"less than {CLEAR} standard errors no clear difference. *One run* says that each seed gave the same two "
+        "values, so that nothing was repeated.",
         "",
         "| opponent | the rival's | ours | ours is |",
         "| --- | ---: | ---: | --- |",

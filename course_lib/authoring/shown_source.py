@@ -1,11 +1,13 @@
-"""The source of the library on a page, word for word: how it is shown, and which pages show what.
+"""The source of the library on a page: how it is shown, and which pages show what.
 
-Where source is shown, a comment counts, too: a page is out of step when it changes.
+A page shows what a reader is to learn from: type hints, checks of arguments and examples stay in the file, and no line
+is wider than the page. Where source is shown, a comment counts, too: a page is out of step when it changes.
 """
 
 import ast
 import inspect
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -18,26 +20,56 @@ from IPython.display import Markdown
 from course_lib.authoring.digests import digest
 
 PARAGRAPH = "\n\n"  # what stands between two of them
-WIDTH = 80  # characters of code that a page shows without scrolling
+WIDTH = 74  # characters of code that a page shows without scrolling
+CHECK = re.compile(r"_?check_")  # how functions are called that only raise
+COMMENT_ABOVE = re.compile(r"^( *)# .*(?:\n\1# .*)*", re.MULTILINE)
+COMMENT_BESIDE = re.compile(r"^( *)(\S.*?) +# (.*)", re.MULTILINE)
 SHOW_SOURCE = {"getsource", "getsourcelines", "show_source"}
 SHOW_DOCSTRINGS = {"getdoc", "help"}  # also inherited ones, which are nowhere in the definition itself
 
 
 def show_source(definition: Callable) -> Markdown:
-    """Show a function or class of the library as it stands in its file; of each docstring, the first paragraph.
+    """Show a function or class of the library without type hints and checks; of each docstring, the first paragraph.
 
     >>> print(show_source(_first_paragraph).data)
     ```python
-    def _first_paragraph(docstring: str, indent: str) -> str:
+    def _first_paragraph(docstring, indent):
     ...
     """
     lines = inspect.cleandoc("\n" + inspect.getsource(definition)).splitlines()
-    for node in reversed(list(ast.walk(ast.parse("\n".join(lines))))):
+    tree = ast.parse("\n".join(lines))
+    for first, last, instead in sorted(_changes(tree, lines), reverse=True):
+        line = lines[first[0]][: first[1]] + instead + lines[last[0]][last[1] :]
+        lines[first[0] : last[0] + 1] = [line] if line.strip() else []
+    return Markdown("\n".join(["```python", _no_wider_than_a_page("\n".join(lines)), "```"]))
+
+
+def _changes(tree: ast.Module, lines: list[str]) -> Iterator[tuple[tuple[int, int], tuple[int, int], str]]:
+    """Yield what is replaced: from which line and column, to which, by what text."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.arg) and node.annotation:
+            yield (node.lineno - 1, node.col_offset + len(node.arg)), _end(node.annotation), ""
+        if _only_checks(node):
+            yield (node.lineno - 1, node.col_offset), _end(node), ""
+        if isinstance(node, ast.FunctionDef) and node.returns:
+            row = node.returns.lineno - 1
+            yield (row, lines[row].rindex(" ->", 0, node.returns.col_offset)), _end(node.returns), ""
         if isinstance(node, ast.FunctionDef | ast.ClassDef) and (text := ast.get_docstring(node)):
             place = node.body[0]
-            indent = " " * place.col_offset
-            lines[place.lineno - 1 : place.end_lineno] = [_first_paragraph(text, indent)]
-    return Markdown("\n".join(["```python", _no_wider_than_a_page("\n".join(lines)), "```"]))
+            yield (place.lineno - 1, 0), _end(place), _first_paragraph(text, " " * place.col_offset)
+
+
+def _only_checks(node: ast.AST) -> bool:
+    """Return whether a statement does nothing, or raises."""
+    if isinstance(node, ast.If):
+        return isinstance(node.body[0], ast.Raise) and not node.orelse
+    return (
+        isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and bool(CHECK.match(ast.unparse(node.value)))
+    )
+
+
+def _end(node: ast.AST) -> tuple[int, int]:
+    return node.end_lineno - 1, node.end_col_offset
 
 
 def _first_paragraph(docstring: str, indent: str) -> str:
@@ -50,8 +82,27 @@ def _no_wider_than_a_page(source: str) -> str:
     """Break long lines as ruff does; a reader who has no ruff sees them as they are."""
     if not (ruff := shutil.which("ruff", path=os.pathsep.join([str(Path(sys.executable).parent), os.defpath]))):
         return source
-    command = [ruff, "format", "--isolated", f"--line-length={WIDTH}", "-"]
-    return subprocess.run(command, input=source, capture_output=True, text=True, check=True).stdout.rstrip()
+    command = [ruff, "format", "--isolated", "--config=format.skip-magic-trailing-comma=true"]
+    command += [f"--line-length={WIDTH}", "-"]
+    narrow = COMMENT_BESIDE.sub(_moved_above, COMMENT_ABOVE.sub(_filled, source))
+    return subprocess.run(command, input=narrow, capture_output=True, text=True, check=True).stdout.rstrip()
+
+
+def _filled(comment: re.Match) -> str:
+    """Return lines of comment that fit."""
+    lines = comment[0].splitlines()
+    if max(map(len, lines)) <= WIDTH:
+        return comment[0]
+    words = " ".join(line.strip().removeprefix("# ") for line in lines)
+    return textwrap.fill(words, WIDTH, initial_indent=f"{comment[1]}# ", subsequent_indent=f"{comment[1]}# ")
+
+
+def _moved_above(line: re.Match) -> str:
+    """Return a line with its comment beside it or, where both are too long, above it."""
+    indent, code, comment = line.groups()
+    if len(line[0]) <= WIDTH or code.startswith("#"):
+        return line[0]
+    return textwrap.indent(textwrap.fill(comment, WIDTH - len(indent) - 2), f"{indent}# ") + f"\n{indent}{code}"
 
 
 def shown_definitions(cells: list[str], find_module: Callable[[str], Path | None]) -> dict[str, str] | None:

@@ -11,8 +11,8 @@ from course_lib.measurements import Measurement, standing
         (Measurement(0.316, cases=500), "0.316 ± 0.021"),
         (Measurement(0.994, cases=500), "0.9940 ± 0.0035"),
         (Measurement(0.5, cases=1), "0.50 ± 0.50"),
-        (Measurement(0.0, cases=1200), "0, none of 1,200"),
-        (Measurement(1.0, cases=1), "1, all of 1"),
+        (Measurement(0.0, cases=1200), "0 of 1,200"),
+        (Measurement(1.0, cases=1), "1 of 1"),
         (Measurement(1.8664, error=0.0133), "1.866 ± 0.013"),
         (Measurement(3.14159, error=0.0996), "3.14 ± 0.10"),
         (Measurement(1234.4, error=56.4), "1234 ± 56"),
@@ -56,9 +56,9 @@ def test_what_cannot_be_a_standard_error_is_refused(arguments, sentence):
     [
         (0.3, 0.1, "ahead by 3.0 standard errors"),
         (-0.9, 0.1, "behind by 9.0 standard errors"),
-        (0.29, 0.1, "level, 2.9 standard errors ahead"),
-        (-0.1, 0.1, "level, 1.0 standard errors behind"),
-        (0, 0.1, "level"),
+        (0.29, 0.1, "no clear difference (ahead by 2.9 standard errors)"),
+        (-0.1, 0.1, "no clear difference (behind by 1.0 standard errors)"),
+        (0, 0.1, "no difference"),
         (-0.0021, 0, "behind by 0.0021"),
     ],
 )

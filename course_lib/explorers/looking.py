@@ -1,12 +1,12 @@
-"""Figures that answer to the reader's hand: recorded data, handed to a few lines of script in book/_static."""
+"""Where a captioner looked, word by word."""
 
-import json
 from collections.abc import Sequence
 
 import torch
 from einops import rearrange
 from IPython.display import HTML
 
+from course_lib.explorers.markup import explorer
 from course_lib.shapes import check_shape
 
 
@@ -14,11 +14,10 @@ def explore_looking(images: torch.Tensor, captions: Sequence[Sequence[str]], wei
     """Return an explorer in which the reader chooses a word and sees where the captioner looked.
 
     `images` is (scene, 3, side, side) from 0 to 1, `captions` the words of each scene, `weights` (scene, word,
-    location) on a square grid. Outside the book, where there is no script, a sentence stands in its place. The page
-    holds all that it shows: nothing is fetched.
+    location) on a square grid.
 
-    >>> explorer = explore_looking(torch.zeros(1, 3, 4, 4), [["red"]], torch.full((1, 1, 4), 0.25))
-    >>> '"words": ["red"], "weights": [[0.25, 0.25, 0.25, 0.25]]' in explorer.data
+    >>> shown = explore_looking(torch.zeros(1, 3, 4, 4), [["red"]], torch.full((1, 1, 4), 0.25))
+    >>> '"words": ["red"], "weights": [[0.25, 0.25, 0.25, 0.25]]' in shown.data
     True
     """
     sizes = check_shape(images, "scene 3 side side", "images")
@@ -28,7 +27,4 @@ def explore_looking(images: torch.Tensor, captions: Sequence[Sequence[str]], wei
         pixels = (255 * rearrange(image.clamp(0, 1), "rgb y x -> (y x rgb)")).round().int().tolist()
         rounded = [[round(weight, 3) for weight in row] for row in rows[: len(caption)].tolist()]
         scenes.append({"side": sizes["side"], "pixels": pixels, "words": list(caption), "weights": rounded})
-    return HTML(
-        f'<div class="looking-explorer"><script type="application/json">{json.dumps(scenes)}</script>'
-        "<p>In the rendered book, this is a picture to explore: choose a word, and see where the light falls.</p></div>"
-    )
+    return explorer("looking", scenes, "", "choose a word, and see where the captioner looks")

@@ -1,0 +1,74 @@
+// What the explorers share. An explorer is
+//   <div class="KIND-explorer"><script type="application/json">data</script><div class="figure">...</div></div>
+// made by course_lib.explorers: its figure stands without this script, and KIND_explorer.js makes it answer to the hand.
+
+// Call build(root, data) for each explorer of a kind, when the page is there.
+function explore(kind, build) {
+  document.addEventListener("DOMContentLoaded", () => {
+    document.querySelectorAll(`.${kind}-explorer`).forEach((root) => {
+      const data = root.querySelector("script[type='application/json']");
+      root.querySelector(".hint")?.remove(); // it says what can be done in the book: here we are
+      build(root, data ? JSON.parse(data.textContent) : root.dataset);
+    });
+  });
+}
+
+// Make an element: element("button", { type: "button" }, "next"). Attributes that are false are left out.
+function element(name, attributes = {}, ...children) {
+  const made = document.createElement(name);
+  for (const [attribute, value] of Object.entries(attributes)) {
+    if (value !== false) made.setAttribute(attribute, value);
+  }
+  made.append(...children);
+  return made;
+}
+
+// Make a slider with its name before it and its value, in words, after it: { label, input, show }.
+function slider(name, { min, max, step, value }, words) {
+  const input = element("input", { type: "range", min, max, step });
+  input.value = value;
+  const reading = element("output");
+  const show = () => {
+    reading.textContent = words(Number(input.value));
+    input.setAttribute("aria-valuetext", reading.textContent);
+  };
+  input.addEventListener("input", show);
+  show();
+  return { label: element("label", {}, element("span", {}, name), input, reading), input, show };
+}
+
+// Make a group of choices of which one is taken: { group, chosen() }.
+function choices(name, options, taken) {
+  const id = `choice-${(choices.count = (choices.count ?? 0) + 1)}`;
+  const inputs = options.map((words, index) => {
+    const input = element("input", { type: "radio", name: id, value: index });
+    input.checked = index === taken;
+    return input;
+  });
+  const labels = inputs.map((input, index) => element("label", {}, input, options[index]));
+  const group = element("fieldset", { class: "choices" }, element("legend", {}, name), ...labels);
+  return { group, chosen: () => inputs.findIndex((input) => input.checked) };
+}
+
+// Make a line that a screen reader speaks when it changes.
+function spokenLine() {
+  return element("p", { class: "spoken", role: "status", "aria-live": "polite" });
+}
+
+function softmax(scores) {
+  const largest = Math.max(...scores);
+  const exponentials = scores.map((score) => Math.exp(score - largest));
+  const total = exponentials.reduce((sum, each) => sum + each, 0);
+  return exponentials.map((each) => each / total);
+}
+
+// Write a share into a cell made by course_lib.explorers.markup.bar.
+function setBar(cell, share) {
+  cell.style.setProperty("--share", share.toFixed(4));
+  cell.textContent = share.toFixed(2);
+}
+
+// Write a number as in the drawings: a true minus sign, at most two decimals.
+function asNumber(value) {
+  return String(Number(value.toFixed(2))).replace("-", "−");
+}
