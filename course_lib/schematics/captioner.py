@@ -51,15 +51,15 @@ def one_step_of_the_captioner() -> Diagram:
     wide = steps()
     wide["query"].right_of(wide["lstm"], 22)
     wide["scores"].right_of(wide["query"], 20)
-    wide["weights"].right_of(wide["scores"], 58)
+    wide["weights"].right_of(wide["scores"], 67)
     wide["features"].above(wide["scores"], 44)
-    wide["picture"].left_of(wide["features"], 70)
+    wide["picture"].left_of(wide["features"], 84)
     wide["average"].below(wide["weights"], 34)
     wide["context"].below(wide["average"], 34)
     wide["context"].move(min(0, wide["weights"].bounds[2] - wide["context"].bounds[2]), 0)
     level = wide["context"].middle[1]
     wide["logits"].below(wide["query"]).move(0, level - wide["logits"].middle[1])
-    wide["word"].left_of(wide["logits"], 26)
+    wide["word"].left_of(wide["logits"], 20)
     wide["next"].below(wide["word"], 40, "start")
     loop = [
         arrow(wide["picture"], wide["features"], "encoder"),
@@ -70,7 +70,7 @@ def one_step_of_the_captioner() -> Diagram:
         arrow(wide["logits"], wide["word"]),
         arrow(wide["word"], wide["next"], sides=("bottom", "top")),
         arrow(wide["context"], wide["next"], "c_t", "value", ("bottom", "right")),
-        arrow(wide["lstm"], wide["next"], role="memory", sides=("left", "left"), reach=12),
+        arrow(wide["lstm"], wide["next"], role="memory", sides=("left", "left"), reach=9),
     ]
 
     narrow = steps()
