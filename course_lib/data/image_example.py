@@ -18,6 +18,14 @@ attention, and the context has more blue than red:
 tensor([0.2400, 0.6400, 0.0300, 0.0900])
 >>> (weights @ FEATURES).round(decimals=2)  # (feature,)
 tensor([0.4700, 1.2900, 1.2900, 0.7300])
+
+The query is the decoder's hidden state. It asks for a colour, so the hidden state knows that a colour comes next. The
+logit of a word adds what the hidden state and the context say about it. So "blue" wins, although the context has as
+many corners as blue:
+
+>>> logits = TO_LOGITS @ torch.cat([QUERY, weights @ FEATURES])  # (word,)
+>>> WORDS, logits.round(decimals=2)
+(('red', 'blue', 'square'), tensor([1.4700, 2.2900, 1.2900]))
 """
 
 import torch
@@ -26,4 +34,9 @@ LOCATIONS = ("red circle", "blue square", "nothing", "nothing")  # row by row, o
 FEATURE_NAMES = ("red", "blue", "corners", "right")
 
 FEATURES = torch.tensor([[2.0, 0, 0, 0], [0, 2, 2, 1], [0, 0, 0, 0], [0, 0, 0, 1]])  # (location, feature)
-QUERY = torch.tensor([1.0, 1, 0, 1])  # (feature,)
+QUERY = torch.tensor([1.0, 1, 0, 1])  # (feature,): the hidden state of the decoder
+
+WORDS = ("red", "blue", "square")  # of a vocabulary, those that the example follows
+TO_LOGITS = torch.tensor(  # (word, hidden and context): each word adds one entry of the state and one of the context
+    [[1.0, 0, 0, 0, 1, 0, 0, 0], [0, 1, 0, 0, 0, 1, 0, 0], [0, 0, 1, 0, 0, 0, 1, 0]]
+)

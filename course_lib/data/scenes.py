@@ -105,12 +105,12 @@ def describe() -> None:
 
     >>> describe()  # doctest: +ELLIPSIS
     scenes: 32 x 32 pixels, two objects in each
-    5 colours x 3 shapes = 15 combinations, 3 withheld
+    5 colours x 3 shapes = 15 combinations, 3 held out
       green circle beside blue square
     ...
     """
     print(f"scenes: {SIDE} x {SIDE} pixels, two objects in each")
-    print(f"{len(COLOURS)} colours x {len(SHAPES)} shapes = {len(COMBINATIONS)} combinations, {len(UNSEEN)} withheld")
+    print(f"{len(COLOURS)} colours x {len(SHAPES)} shapes = {len(COMBINATIONS)} combinations, {len(UNSEEN)} held out")
     for caption in make_scenes(10, seed=0, combinations=SEEN).captions:
         print(f"  {words(caption)}")
 

@@ -1,10 +1,15 @@
 """The drawn mechanism of Chapter 2: one step of a captioner, computed from its small example."""
 
+import torch
+
 from course_lib.attention import DotAttention
-from course_lib.data.image_example import FEATURE_NAMES, FEATURES, QUERY
+from course_lib.data.image_example import FEATURE_NAMES, FEATURES, LOCATIONS, QUERY, TO_LOGITS, WORDS
+from course_lib.data.scenes import COLOURS
 from course_lib.diagrams import Arrow, Diagram, Part, arrow, box, matrix
+from course_lib.diagrams.svg import LINE, line_of_text, lines_of_text, rectangle, short, text_height, text_width
 
 NUMBERS = ("1", "2", "3", "4")  # of the locations
+CELL = 58  # pixels: side of one location of the drawn picture
 
 
 def one_step_of_the_captioner() -> Diagram:
@@ -16,76 +21,127 @@ def one_step_of_the_captioner() -> Diagram:
     read = FEATURES.unsqueeze(0)  # (1, location, feature)
     context, weights = DotAttention()(QUERY.unsqueeze(0), read, read)  # (1, feature), (1, location)
     scores = (FEATURES @ QUERY).unsqueeze(0)  # (1, location)
+    logits = torch.cat([QUERY.unsqueeze(0), context], dim=-1) @ TO_LOGITS.T  # (1, word)
+    word = WORDS[logits.argmax()]
 
     def steps() -> dict[str, Part]:
         return {
-            "picture": matrix([["1: red ●", "2: blue ■"], ["3: –", "4: –"]], title="picture"),
+            "picture": _picture(),
             "features": matrix(FEATURES, "key", "X: keys and values", NUMBERS, FEATURE_NAMES),
-            "query": matrix(QUERY.unsqueeze(0), "query", "q = h_t"),
+            "lstm": box("LSTM,\nthis step: has\nread “beside”", "memory"),
+            "query": matrix(QUERY.unsqueeze(0), "query", "query h_t"),
             "scores": matrix(scores, "weight", "scores", columns=NUMBERS),
             "weights": matrix(weights, "weight", "weights", columns=NUMBERS),
             "average": box("average of\nthe values", "value"),
             "context": matrix(context, "value", "context c_t", columns=FEATURE_NAMES),
-            "word": box("logits from h_t and c_t\nnext word: “blue”"),
-            "lstm": box("LSTM\nreads “beside”", "memory"),
+            "logits": matrix(logits, title="logits", columns=WORDS),
+            "word": box(f"next word:\n“{word}”"),
+            "next": _pale_box(f"LSTM, next step:\nreads “{word}” and c_t", "memory"),
         }
 
-    def arrows(picture, features, query, scores, weights, average, context, word, lstm) -> list[Arrow]:
+    def arrows(picture, features, lstm, query, scores, weights, average, context, logits, word, **_) -> list[Arrow]:
         return [
-            arrow(picture, features, "CNN"),
+            arrow(lstm, query, role="query"),
             arrow(features, scores, role="key", sides=("bottom", "top")),
-            arrow(lstm, query, role="query", sides=("top", "bottom")),
-            arrow(query, scores, role="query"),
+            arrow(query, scores, role="query", sides=("right", "left")),
             arrow(weights, average, role="weight", sides=("bottom", "top")),
-            arrow(context, word, role="value", sides=("bottom", "top")),
+            arrow(average, context, role="value", sides=("bottom", "top")),
         ]
 
     wide = steps()
-    wide["features"].right_of(wide["picture"], 46)
-    wide["scores"].below(wide["features"], 44)
-    wide["query"].left_of(wide["scores"], 106)
-    wide["weights"].right_of(wide["scores"], 72)
-    wide["context"].below(wide["scores"], 40)
-    wide["average"].below(wide["weights"], 40)
-    wide["average"].move(0, wide["context"].middle[1] - wide["average"].middle[1])
-    wide["lstm"].below(wide["query"], 40)
-    wide["lstm"].move(0, wide["context"].middle[1] - wide["lstm"].middle[1])
-    wide["word"].below(wide["context"], 30)
-    around = wide["weights"].bounds[2] - wide["average"].bounds[2] + 14
+    wide["query"].right_of(wide["lstm"], 22)
+    wide["scores"].right_of(wide["query"], 20)
+    wide["weights"].right_of(wide["scores"], 67)
+    wide["features"].above(wide["scores"], 44)
+    wide["picture"].left_of(wide["features"], 84)
+    wide["average"].below(wide["weights"], 34)
+    wide["context"].below(wide["average"], 34)
+    wide["context"].move(min(0, wide["weights"].bounds[2] - wide["context"].bounds[2]), 0)
+    level = wide["context"].middle[1]
+    wide["logits"].below(wide["query"]).move(0, level - wide["logits"].middle[1])
+    wide["word"].left_of(wide["logits"], 20)
+    wide["next"].below(wide["word"], 40, "start")
     loop = [
+        arrow(wide["picture"], wide["features"], "encoder"),
         arrow(wide["scores"], wide["weights"], "softmax", "weight"),
-        arrow(wide["features"], wide["average"], role="value", sides=("right", "right"), reach=around),
-        arrow(wide["average"], wide["context"], role="value"),
-        arrow(wide["context"], wide["lstm"], role="value", sides=("left", "right")),
-        arrow(wide["word"], wide["lstm"], "next step", sides=("left", "bottom")),
+        _around(wide["features"], wide["average"], wide["weights"].bounds[2] + 10),
+        arrow(wide["query"], wide["logits"], "h_t", "query", ("bottom", "top")),
+        arrow(wide["context"], wide["logits"], "c_t", "value"),
+        arrow(wide["logits"], wide["word"]),
+        arrow(wide["word"], wide["next"], sides=("bottom", "top")),
+        arrow(wide["context"], wide["next"], "c_t", "value", ("bottom", "right")),
+        arrow(wide["lstm"], wide["next"], role="memory", sides=("left", "left"), reach=9),
     ]
 
     narrow = steps()
-    narrow["features"].below(narrow["picture"], 36)
-    narrow["scores"].below(narrow["features"], 44).move(56, 0)
+    narrow["features"].below(narrow["picture"], 40)
+    narrow["scores"].below(narrow["features"], 100).move(50, 0)
     narrow["query"].left_of(narrow["scores"], 16)
+    narrow["lstm"].above(narrow["query"], 26)
     narrow["weights"].below(narrow["scores"], 40)
     narrow["average"].below(narrow["weights"], 30)
-    narrow["lstm"].below(narrow["query"], 40)
-    narrow["lstm"].move(0, narrow["average"].middle[1] - narrow["lstm"].middle[1])
-    narrow["context"].below(narrow["average"], 30).move(-56, 0)
-    narrow["word"].below(narrow["context"], 30)
-    around = narrow["features"].bounds[2] - narrow["average"].bounds[2] + 10
+    narrow["context"].below(narrow["average"], 30).move(-50, 0)
+    narrow["logits"].below(narrow["context"], 36)
+    narrow["word"].below(narrow["logits"], 30)
+    narrow["next"].below(narrow["word"], 30)
+    left = narrow["query"].bounds[0]
     narrow_loop = [
+        arrow(narrow["picture"], narrow["features"], "encoder", sides=("bottom", "top")),
         arrow(narrow["scores"], narrow["weights"], "softmax", "weight", ("bottom", "top")),
-        arrow(narrow["features"], narrow["average"], role="value", sides=("right", "right"), reach=around),
-        arrow(narrow["average"], narrow["context"], role="value", sides=("bottom", "top")),
-        arrow(narrow["context"], narrow["lstm"], role="value", sides=("left", "left"), reach=8),
-        arrow(narrow["word"], narrow["lstm"], sides=("left", "left"), reach=18),
+        _around(narrow["features"], narrow["average"], narrow["features"].bounds[2] + 10),
+        arrow(narrow["query"], narrow["logits"], role="query", sides=("left", "left"), reach=6),
+        arrow(narrow["context"], narrow["logits"], role="value", sides=("bottom", "top")),
+        arrow(narrow["logits"], narrow["word"], sides=("bottom", "top")),
+        arrow(narrow["word"], narrow["next"], sides=("bottom", "top")),
+        arrow(narrow["context"], narrow["next"], role="value", sides=("right", "right"), reach=8),
+        arrow(
+            narrow["lstm"],
+            narrow["next"],
+            role="memory",
+            sides=("left", "left"),
+            reach=narrow["lstm"].bounds[0] - left + 16,
+        ),
     ]
     return Diagram(
         "One step of the captioner, with four locations",
-        "A picture of two by two locations goes through a convolutional network and becomes X, four numbers for each "
-        "location. The hidden state of an LSTM, which has read the word “beside”, is the query. The dot products of "
-        f"the query with the rows of X are the scores {', '.join(f'{each:.0f}' for each in scores[0])}; a softmax "
-        f"makes them weights: location 2, the blue square, gets {weights[0, 1]:.2f}. The average of the rows of X with "
-        "these weights is the context. Hidden state and context give the logits of the next word, “blue”. Word and "
-        "context go back into the LSTM for the next step.",
+        "A picture of two by two locations, a red circle at location 1, a blue square at location 2 and nothing at 3 "
+        "and 4, goes through an encoder and becomes X, four numbers for each location. The hidden state h_t of an "
+        "LSTM, which has read the word “beside”, is the query. The dot products of the query with the rows of X are "
+        f"the scores {', '.join(f'{each:.0f}' for each in scores[0])}; a softmax makes them weights: location 2, the "
+        f"{LOCATIONS[1]}, gets {weights[0, 1]:.2f}. The average of the rows of X with these weights is the context "
+        f"c_t. Hidden state and context give the logits {_named(logits[0].tolist())}. The next word is “{word}”. This "
+        "word, the context and the hidden state go into the next step of the LSTM.",
         [*wide.values(), *arrows(**wide), *loop],
         narrow=[*narrow.values(), *arrows(**narrow), *narrow_loop],
     )
+
+
+def _around(start: Part, end: Part, right: float) -> Arrow:
+    """Lead an arrow from the right side of one part to that of another, along a line at `right`."""
+    return arrow(start, end, role="value", sides=("right", "right"), reach=right - max(start.bounds[2], end.bounds[2]))
+
+
+def _named(logits: list[float]) -> str:
+    return ", ".join(f"{value:.2f} for “{word}”" for word, value in zip(WORDS, logits, strict=True))
+
+
+def _picture() -> Part:
+    """Draw the picture of the example: a grid of two by two, each location with its number."""
+    top, middle, radius = LINE + 4, CELL / 2 + 5, 16
+    drawn = [line_of_text(CELL, 14, "picture", look="strong")]
+    for index, number in enumerate(NUMBERS):
+        x, y = index % 2 * CELL, top + index // 2 * CELL
+        drawn.append(rectangle(x, y, CELL, CELL, "plain", 0.04, 0.55))
+        drawn.append(line_of_text(x + 9, y + 16, number))
+    red, blue = (f"fill:rgb({','.join(f'{255 * each:.0f}' for each in COLOURS[name])})" for name in ("red", "blue"))
+    drawn.append(f'<circle cx="{short(middle)}" cy="{short(top + middle)}" r="{radius}" style="{red}"/>')
+    corner = f'x="{short(CELL + middle - radius)}" y="{short(top + middle - radius)}"'
+    drawn.append(f'<rect {corner} width="{2 * radius}" height="{2 * radius}" style="{blue}"/>')
+    return Part(2 * CELL, top + 2 * CELL, "".join(drawn), (0, top, 0, 0))
+
+
+def _pale_box(label: str, role: str) -> Part:
+    """Draw a box with a dashed edge: what happens in the next step."""
+    width, height = text_width(label) + 20, text_height(label) + 14
+    edge = rectangle(0, 0, width, height, role, 0.04, 0.8, 1.6, 7, dashed=True)
+    return Part(width, height, edge + lines_of_text(width / 2, 21, label))
