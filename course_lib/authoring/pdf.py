@@ -40,7 +40,7 @@ def parts(contents: dict) -> Iterator[tuple[str, list[str]]]:
 
 
 def write_pdf(contents: dict, built: Path, file: Path, page: Page) -> None:
-    """Print the pages of a built book in a tab of a browser; write them as one PDF with an outline of parts and pages."""
+    """Print the pages of a built book in a tab of a browser; write one PDF with an outline of parts and pages."""
     writer = PdfWriter()
     progress = tqdm(total=len(pages(contents)), desc="printing", unit="page")
     for part, names in parts(contents):
