@@ -3,7 +3,7 @@ from xml.etree import ElementTree
 import pytest
 import torch
 
-from course_lib.data.running_example import MEMORY, W_K, W_Q, W_V, K, Q, V, X
+from course_lib.data.running_example import MEMORY, TOKENS, W_K, W_Q, W_V, K, Q, V, X
 from course_lib.diagrams import number
 from course_lib.schematics.attention import (
     attention_step_by_step,
@@ -12,7 +12,7 @@ from course_lib.schematics.attention import (
 )
 from course_lib.schematics.beam import beam_as_a_tree
 from course_lib.schematics.masking import mask_before_softmax
-from course_lib.schematics.transformer import encoder_and_decoder, shift_right
+from course_lib.schematics.transformer import cross_attention_step_by_step, encoder_and_decoder, shift_right
 from tests.drawings import schematics_by_name
 
 SCHEMATICS = schematics_by_name()
@@ -32,7 +32,14 @@ def test_each_drawing_is_described_and_fits_the_column_of_the_book(name):
 
 
 @pytest.mark.parametrize(
-    "make", [attention_step_by_step, self_and_cross_attention, mask_before_softmax, encoder_and_decoder]
+    "make",
+    [
+        attention_step_by_step,
+        self_and_cross_attention,
+        mask_before_softmax,
+        encoder_and_decoder,
+        cross_attention_step_by_step,
+    ],
 )
 def test_the_narrow_arrangement_shows_the_same_numbers(make):
     def numbers(narrow):
@@ -69,13 +76,25 @@ def test_the_transformer_has_its_parts():
     shown = words(encoder_and_decoder())
     assert shown.count("add & norm") == 5
     assert shown.count("self-attention") == 2 and shown.count("cross-attention") == 1 and shown.count("× 6") == 2
+    assert shown.count("multi-head") == 3 and shown.count("5 × 3") == 1
+
+
+def test_cross_attention_step_by_step_shows_all_that_a_pencil_needs():
+    key, value = MEMORY @ W_K.T, MEMORY @ W_V.T
+    scores = Q @ key.T
+    weights = torch.softmax(scores / 2, dim=-1)
+    shown = words(cross_attention_step_by_step())
+    for tensor in (X, MEMORY, Q, key, value, scores, scores / 2, weights, weights @ value):
+        assert set(map(number, tensor.flatten().tolist())) <= set(shown)
+    cat = TOKENS.index("cat")
+    assert scores[cat].tolist() == [2, 2, 4] and list(map(number, weights[cat].tolist())) == ["0.21", "0.21", "0.58"]
 
 
 def test_each_target_is_the_next_input():
     shown = words(shift_right())
     steps = " ".join(shown[: shown.index("framed: the target of each step")]).split("step ")[1:]
     rows = [step.split()[1:] for step in steps]
-    assert rows[0] == ["<start>", "the"] and rows[-1] == ["<start>", "the", "cat", "sees", "itself"]
+    assert rows[0] == ["<start>", "the"] and rows[-1] == ["<start>", "the", "cat", "sees", "itself", "<end>"]
     assert all(later[:-1] == earlier for earlier, later in zip(rows, rows[1:], strict=False))
 
 
