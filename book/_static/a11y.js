@@ -16,9 +16,25 @@ document.addEventListener("DOMContentLoaded", () => {
   // docutils: a bibliography is a list of items; the role that it writes is deprecated.
   correct("[role=doc-biblioentry]", (entry) => entry.setAttribute("role", "listitem"));
 
-  // jupyterquiz draws its questions after the page has loaded; its fields have a name beside them, unconnected.
-  const nameFields = () =>
+  // jupyterquiz draws its questions after the page has loaded. Its fields have a name beside them, unconnected; its
+  // answers belong to a question; what it says of an answer is spoken.
+  const nameQuizzes = () => {
     correct(".Quiz .Input-text:not([aria-label])", (field) => field.setAttribute("aria-label", "Your answer"));
-  new MutationObserver(nameFields).observe(document.body, { childList: true, subtree: true });
-  nameFields();
+    correct(".Quiz .Answer:not([role])", (answers) => {
+      answers.setAttribute("role", "group");
+      answers.setAttribute("aria-labelledby", answers.id.replace("quizAns", "quizQn"));
+    });
+    correct(".Quiz .Feedback:not([role])", (feedback) => feedback.setAttribute("role", "status"));
+  };
+  new MutationObserver(nameQuizzes).observe(document.body, { childList: true, subtree: true });
+  nameQuizzes();
+
+  // A table that is wider than its window scrolls, and the keyboard must be able to reach it.
+  const reachTables = () =>
+    correct(".bd-article table", (table) => {
+      if (table.scrollWidth > table.clientWidth) table.setAttribute("tabindex", "0");
+      else table.removeAttribute("tabindex");
+    });
+  new ResizeObserver(reachTables).observe(document.querySelector("main"));
+  reachTables();
 });

@@ -23,18 +23,19 @@ function element(name, attributes = {}, ...children) {
   return made;
 }
 
-// Make a slider with its name before it and its value, in words, after it: { label, input, show }.
+// Make a slider with its name before it and its value, in words, after it: { control, input, show }.
 function slider(name, { min, max, step, value }, words) {
   const input = element("input", { type: "range", min, max, step });
   input.value = value;
-  const reading = element("output");
+  const reading = element("span", { class: "reading", "aria-hidden": "true" });
   const show = () => {
     reading.textContent = words(Number(input.value));
     input.setAttribute("aria-valuetext", reading.textContent);
   };
   input.addEventListener("input", show);
   show();
-  return { label: element("label", {}, element("span", {}, name), input, reading), input, show };
+  const label = element("label", {}, element("span", {}, name), input);
+  return { control: element("div", { class: "slider" }, label, reading), input, show };
 }
 
 // Make a group of choices of which one is taken: { group, chosen() }.

@@ -10,7 +10,7 @@ explore("masking", (root, { widths, scores }) => {
   });
   const mask = choices("mask", ["none", "before the softmax", "after the softmax"], 0);
   const spoken = spokenLine();
-  const controls = element("div", { class: "controls" }, width.label, power.label, mask.group);
+  const controls = element("div", { class: "controls" }, width.control, power.control, mask.group);
   root.append(controls, spoken);
 
   const draw = () => {

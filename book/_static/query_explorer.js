@@ -12,7 +12,7 @@ explore("query", (root, { key, value, query, names, reach }) => {
   );
   const scale = slider("scale λ", { min: 0, max: 4, step: 0.1, value: 1 }, asNumber);
   const spoken = spokenLine();
-  const controls = element("div", { class: "controls" }, ...[...entries, scale].map(({ label }) => label));
+  const controls = element("div", { class: "controls" }, ...[...entries, scale].map(({ control }) => control));
   root.append(controls, spoken);
 
   const place = (label, [x, y]) =>

@@ -16,7 +16,7 @@ explore("softmax", (root, { scores: listed }) => {
     bars.append(element("div", { class: "column" }, element("div", { class: "track" }, share, bar), input, written));
     return { share, bar, input, written };
   });
-  const controls = element("div", { class: "controls" }, temperature.label);
+  const controls = element("div", { class: "controls" }, temperature.control);
   root.replaceChildren(controls, bars, element("p", {}, "Move the sliders. The scores below the bars can be changed too."));
 
   const draw = () => {

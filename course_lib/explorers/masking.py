@@ -16,7 +16,7 @@ def explore_masking(query: torch.Tensor, key: torch.Tensor) -> HTML:
     all of them, scaled and unmasked. Raises ValueError where d_key is not a power of 4.
 
     >>> shown = explore_masking(torch.zeros(2, 16), torch.zeros(2, 16))
-    >>> '"widths": [1, 4, 16]' in shown.data and shown.data.count("0.50") == 4
+    >>> '"widths": [1, 4, 16]' in shown.data and shown.data.count(">0.50<") == 4
     True
     """
     sizes = check_shape(query, "token d_key", "query")

@@ -11,15 +11,15 @@ from course_lib.diagrams import number
 from course_lib.explorers.markup import bar, explorer, table
 from course_lib.shapes import check_shape
 
-REACH = 3.4  # of each axis, in both directions
-PIXELS = 44  # for a length of 1
+REACH = 3.8  # of each axis, in both directions
+PIXELS = 40  # for a length of 1
 
 
 def explore_query(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, names: Sequence[str]) -> HTML:
     """Return an explorer in which the reader drags a query among keys and sees weights and output follow.
 
     query (2,) is where it begins, key and value are (n, 2), with a name each. All must be drawn: raises ValueError for
-    an entry outside of the planes, which reach to 3.4.
+    an entry outside of the planes, which reach to 3.8.
 
     >>> shown = explore_query(torch.tensor([0.0, 2]), torch.eye(2), torch.eye(2), ["the", "cat"])
     >>> "q · k" in shown.data and "0.88" in shown.data  # exp(2) / (exp(0) + exp(2))
@@ -70,7 +70,7 @@ def _handle(query: torch.Tensor) -> str:
     x, y = query.tolist()
     return (
         f'<path class="arrow query" d="M0 0L{x:g} {y:g}"/><circle class="handle" cx="{x:g}" cy="{y:g}" r="0.28"/>'
-        + _label(x, y, "q", "query")
+        + _label(x, y, "q", "query", right=-24, down=5)
     )
 
 
@@ -84,10 +84,13 @@ def _dots(vectors: torch.Tensor, names: Sequence[str]) -> str:
 def _output(value: torch.Tensor, output: torch.Tensor) -> str:
     x, y = output.tolist()
     pulls = "".join(f'<path class="pull" d="M{x:.3f} {y:.3f}L{a:g} {b:g}"/>' for a, b in value.tolist())
-    return pulls + f'<circle class="output" cx="{x:.3f}" cy="{y:.3f}" r="0.2"/>' + _label(x, y, "output", "output")
+    dot = f'<circle class="output" cx="{x:.3f}" cy="{y:.3f}" r="0.2"/>'
+    return pulls + dot + _label(x, y, "output", "output", right=-22, down=28)
 
 
-def _label(x: float, y: float, words: str, role: str) -> str:
-    """Return a name above and to the right of a point, unturned and in pixels."""
+def _label(x: float, y: float, words: str, role: str, right: int = 8, down: int = -9) -> str:
+    """Return a name beside a point, unturned and in pixels; at the origin it stands on the other side."""
+    if x == y == 0:
+        right, down = -44, 20
     turned = f"translate({x:.3f} {y:.3f}) scale({1 / PIXELS:.4f} {-1 / PIXELS:.4f})"
-    return f'<text class="{role}" transform="{turned}" x="8" y="-8">{escape(words)}</text>'
+    return f'<text class="{role}" transform="{turned}" x="{right}" y="{down}">{escape(words)}</text>'

@@ -42,6 +42,11 @@ def test_defaults_and_comments_stay():
     )
 
 
+def test_a_comment_that_does_not_fit_beside_its_line_stands_above_it_and_breaks_no_code():
+    above = "        # (batch, location)\n        scores = self.score(torch.tanh(hidden)).squeeze(-1)"
+    assert above in shown(AdditiveAttention)
+
+
 def test_without_ruff_the_code_is_shown_as_it_stands(monkeypatch):
     narrow = shown(CaptionDecoder.step)
     monkeypatch.setattr(shown_source.shutil, "which", lambda *_, **__: None)

@@ -1,31 +1,11 @@
 """A table of findings as the book shows it: nothing scrolls on a telephone, and nothing is hard to read in the dark."""
 
-from pathlib import Path
-
-import pydata_sphinx_theme
 import pytest
-import sphinx_book_theme
 
 from course_lib.findings import Findings, Statement
-from course_lib.project import root
 from tests.book.accessibility import violations
+from tests.book.page_of_the_book import open_page
 
-STYLES = [
-    Path(pydata_sphinx_theme.__file__).parent / "theme/pydata_sphinx_theme/static/styles/theme.css",
-    Path(pydata_sphinx_theme.__file__).parent / "theme/pydata_sphinx_theme/static/styles/pydata-sphinx-theme.css",
-    Path(sphinx_book_theme.__file__).parent / "theme/sphinx_book_theme/static/styles/sphinx-book-theme.css",
-    root() / "book/_static/course.css",
-]
-# As Jupyter Book puts it around what a cell shows; the theme's script chooses the colours.
-PAGE = """<!DOCTYPE html><html lang="en"><meta charset="utf-8"><title>A page</title>
-<meta name="viewport" content="width=device-width, initial-scale=1"><script>
-const scheme = matchMedia("(prefers-color-scheme: dark)");
-const follow = () => {{ document.documentElement.dataset.theme = scheme.matches ? "dark" : "light" }};
-scheme.addEventListener("change", follow);
-follow();
-</script><main class="bd-main"><div class="bd-content"><div class="bd-article-container"><article class="bd-article">
-<h1>A page</h1><div class="cell"><div class="cell_output"><div class="output text_html">{table}</div></div></div>
-</article></div></div></main></html>"""
 TABLE = Findings(
     "Captions of 500 fresh scenes",
     [
@@ -43,10 +23,7 @@ pytestmark = pytest.mark.rendered
 
 @pytest.fixture(scope="module")
 def page(browser):
-    with browser.new_page() as page:
-        page.set_content(PAGE.format(table=TABLE._repr_html_()))
-        for style in STYLES:
-            page.add_style_tag(content=style.read_text(encoding="utf-8"))
+    with open_page(browser, TABLE._repr_html_()) as page:
         yield page
 
 

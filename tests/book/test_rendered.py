@@ -21,6 +21,12 @@ DESKTOP, TELEPHONE = 1280, 390
 UNDRAWN = """() => [...document.querySelectorAll(".math")]
     .filter((formula) => !formula.querySelector("mjx-container") || formula.querySelector("mjx-merror"))
     .map((formula) => formula.textContent.trim())"""
+# Lines of code are left to the theme, which thinks about them for a third of a second.
+UNREACHED = """() => [...document.querySelectorAll("main *:not(pre)")]
+    .filter((box) => ["auto", "scroll"].includes(getComputedStyle(box).overflowX) && box.clientWidth)
+    .filter((box) => box.scrollWidth > box.clientWidth + 1)
+    .filter((box) => box.tabIndex < 0 && !box.querySelector("a, button, input, [tabindex]"))
+    .map((box) => box.outerHTML.slice(0, 80))"""
 UNSEEN = "() => [...document.images].filter((image) => !image.naturalWidth).map((image) => image.src)"
 
 
@@ -103,6 +109,8 @@ def _seen(page: Page, colours: bool) -> Iterator[str]:
         own = page.evaluate("document.documentElement.scrollWidth")
         if own != width:
             yield f"is {own} pixels wide in a window of {width}"
+        page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")  # who watches sizes is told
+        yield from (f"scrolls where no keyboard comes to at {width}: {box}" for box in page.evaluate(UNREACHED))
     if colours:
         page.set_viewport_size({"width": DESKTOP, "height": 900})
         for scheme, found in violations(page).items():

@@ -1,0 +1,177 @@
+"""Each explorer in a real browser: it says what torch says, answers to the keyboard, and can be read by everyone."""
+
+import re
+
+import pytest
+import torch
+
+from course_lib.attention import attend, scaled_dot_product_attention
+from course_lib.data.number_names import START, VOCABULARY, held_out, names
+from course_lib.data.running_example import TOKENS, K, Q, V
+from course_lib.explorers.looking import explore_looking
+from course_lib.explorers.masking import explore_masking
+from course_lib.explorers.query import PIXELS, explore_query
+from course_lib.explorers.translation import explore_translation
+from course_lib.models.encoder_decoder import EncoderDecoder
+from tests.book.accessibility import violations
+from tests.book.page_of_the_book import open_page
+
+pytestmark = pytest.mark.rendered
+GENERATOR = torch.Generator().manual_seed(7)
+QUERIES, KEYS = torch.randn(2, 6, 1024, generator=GENERATOR)  # (token, d_key) each
+
+
+def network() -> EncoderDecoder:
+    """A network whose logits are as large as those of a trained one."""
+    with torch.random.fork_rng():
+        torch.manual_seed(3)
+        model = EncoderDecoder(len(VOCABULARY))
+    with torch.no_grad():
+        model.decoder_norm.gain.mul_(4)
+    return model
+
+
+EXPLORERS = {
+    "looking": lambda: explore_looking(torch.rand(2, 3, 8, 8), [["a", "b"]] * 2, torch.full((2, 2, 4), 0.25)),
+    "masking": lambda: explore_masking(QUERIES, KEYS),
+    "query": lambda: explore_query(Q[3, :2], K[:, :2], V[:, :2], TOKENS),
+    "translation": lambda: explore_translation(network(), 947_863),
+}
+SOFTMAX = '<div class="softmax-explorer" data-scores="0.5,2,1"><p>A figure with a slider.</p></div>'
+
+
+@pytest.fixture(scope="module")
+def open_explorer(browser):
+    pages = {}
+
+    def open_once(kind):
+        if kind not in pages:
+            shown = EXPLORERS[kind]().data if kind in EXPLORERS else SOFTMAX
+            pages[kind] = open_page(browser, shown, ("explorers.js", f"{kind}_explorer.js"))
+        return pages[kind]
+
+    yield open_once
+    for page in pages.values():
+        page.close()
+
+
+def bars(page):
+    return torch.tensor([float(share) for share in page.locator("td.bar").all_inner_texts()])
+
+
+@pytest.mark.parametrize("kind", [*EXPLORERS, "softmax"])
+def test_it_can_be_read_by_everyone_at_both_widths(open_explorer, kind):
+    page = open_explorer(kind)
+    for width in (1280, 390):
+        page.set_viewport_size({"width": width, "height": 900})
+        assert page.evaluate("document.documentElement.scrollWidth") == width
+        inner = "(all) => all.filter((each) => each.scrollWidth > each.clientWidth).map((each) => each.className)"
+        assert not page.locator("[class*=-explorer]").evaluate_all(inner)
+        small = "(all) => all.filter((each) => each.innerText && parseFloat(getComputedStyle(each).fontSize) < 13)"
+        assert page.locator("[class*=-explorer] *").evaluate_all(f"(all) => ({small})(all).length") == 0
+    assert violations(page) == {"light": [], "dark": []}
+
+
+@pytest.mark.parametrize("kind", ["masking", "query"])
+def test_the_figure_without_script_is_the_one_that_the_script_begins_with(browser, open_explorer, kind):
+    with open_page(browser, EXPLORERS[kind]().data) as still:
+        assert "answers to your hand" in still.locator(".hint").inner_text()
+        before = [still.locator(each).all_inner_texts() for each in ("td", "svg text")]
+        drawn = still.locator("svg path.arrow").evaluate_all("(all) => all.map((each) => each.getAttribute('d'))")
+    page = open_explorer(kind)
+    page.evaluate("document.querySelector('input').dispatchEvent(new Event('input', { bubbles: true }))")
+    assert [page.locator(each).all_inner_texts() for each in ("td", "svg text")] == before
+    assert page.locator("svg path.arrow").evaluate_all("(all) => all.map((each) => each.getAttribute('d'))") == drawn
+
+
+def test_a_query_is_moved_by_the_keyboard_and_by_hand(open_explorer):
+    page = open_explorer("query")
+    page.set_viewport_size({"width": 1280, "height": 900})
+    page.get_by_label("first entry of q").focus()
+    for _ in range(15):
+        page.keyboard.press("ArrowRight")
+    _, weights = attend(torch.tensor([[1.5, 2.0]]), K[:, :2], V[:, :2])
+    torch.testing.assert_close(bars(page), weights[0], atol=0.006, rtol=0)
+    assert "(1.5, 2)" in page.get_by_role("status").inner_text()
+
+    page.locator(".handle").hover()
+    x, y = page.locator("svg.keys").evaluate("(svg) => [svg.getBoundingClientRect().x, svg.getBoundingClientRect().y]")
+    side = page.locator("svg.keys").evaluate("(svg) => svg.clientWidth")
+    page.mouse.down()
+    page.mouse.move(x + side / 2 + 2 * PIXELS, y + side / 2 + PIXELS)  # 2 to the right, 1 down
+    page.mouse.up()
+    output, weights = attend(torch.tensor([[2.0, -1.0]]), K[:, :2], V[:, :2])
+    torch.testing.assert_close(bars(page), weights[0], atol=0.006, rtol=0)
+    place = page.locator("circle.output").evaluate("(dot) => [dot.getAttribute('cx'), dot.getAttribute('cy')]")
+    torch.testing.assert_close(torch.tensor([float(each) for each in place]), output[0], atol=0.01, rtol=0)
+
+
+@pytest.mark.parametrize(
+    ("place", "row_sums"), [("none", True), ("before the softmax", True), ("after the softmax", False)]
+)
+def test_scores_are_scaled_and_masked_as_torch_does_it(open_explorer, place, row_sums):
+    page = open_explorer("masking")
+    page.get_by_label("d_k", exact=True).fill("3")  # 4 ** 3 = 64
+    page.get_by_label(place).check()
+    query, key = QUERIES[:, :64], KEYS[:, :64]
+    causal = torch.ones(6, 6, dtype=torch.bool).tril()
+    _, weights = scaled_dot_product_attention(query, key, key, causal if place.startswith("before") else None)
+    expected = weights * causal if place.startswith("after") else weights
+    torch.testing.assert_close(bars(page), expected.flatten(), atol=0.006, rtol=0)
+    sums = torch.tensor([float(each) for each in page.locator("td.sum").all_inner_texts()])
+    torch.testing.assert_close(sums, expected.sum(dim=-1), atol=0.006, rtol=0)
+    assert ("Every row sums to 1" in page.get_by_role("status").inner_text()) == row_sums
+
+
+def test_without_a_scale_wide_vectors_prefer_one_key(open_explorer):
+    page = open_explorer("masking")
+    page.get_by_label("d_k", exact=True).fill("5")
+    page.get_by_label("none").check()
+
+    def largest():
+        return float(re.search(r"weight of a row is (\S+) in the mean", page.get_by_role("status").inner_text())[1])
+
+    scaled = largest()
+    page.get_by_label("scores divided by").fill("0")
+    assert largest() > 0.9 > 0.6 > scaled
+
+
+@torch.no_grad()
+def test_the_model_in_the_page_says_what_torch_says(open_explorer):
+    page, model = open_explorer("translation"), network()
+    numbers = [0, 7, 13, 20, 100, 999, 1000, 100_000, 947_863, 999_999, *held_out().numbers[:10].tolist()]
+    for number in numbers:
+        pair = names(torch.tensor([number]))
+        tokens = pair.words[0].tolist()
+        assert tokens[0] == START
+        logits = page.evaluate(
+            """([number, tokens]) => {
+                const { translator } = document.querySelector(".translation-explorer");
+                return translator.decode(tokens, translator.encode(translator.read(number))).logits;
+            }""",
+            [number, tokens],
+        )
+        torch.testing.assert_close(torch.tensor(logits), model(pair.source, pair.words)[0], atol=5e-3, rtol=0)
+
+
+def test_a_number_is_typed_and_translated_token_by_token(open_explorer):
+    page = open_explorer("translation")
+    field = page.get_by_label("a number below a million")
+    field.fill("49")
+    field.press("Enter")
+    assert page.locator("th[scope=col]").all_inner_texts() == ["forty", "nine"]
+    assert page.get_by_role("status").inner_text().startswith(("Done", "Written so far"))
+    field.fill("12,345")
+    one = page.get_by_role("button", name="one token at a time")
+    one.click()
+    one.click()
+    assert page.locator("th[scope=row]").count() == 2
+    field.fill("a dozen")
+    field.press("Enter")
+    assert "in digits" in page.get_by_role("status").inner_text()
+
+
+def test_a_word_is_chosen_by_the_keyboard(open_explorer):
+    page = open_explorer("looking")
+    page.get_by_role("button", name="b", exact=True).focus()
+    assert page.get_by_role("img", name="when the captioner wrote “b”").count() == 1

@@ -1,0 +1,33 @@
+"""A quiz in the built book: where the keyboard is can be seen, and what is said of an answer can be heard."""
+
+import pytest
+
+from tests.book.pages import HTML, built_pages
+
+pytestmark = pytest.mark.rendered
+
+
+@pytest.fixture(scope="module")
+def page(browser):
+    built_pages()  # says what to do when there is no book
+    with browser.new_page() as page:
+        page.goto((HTML / "book" / "00_shapes_and_the_soft_argmax.html").as_uri())
+        page.locator(".Quiz .MCButton").first.wait_for()
+        yield page
+
+
+def test_the_choice_that_has_the_focus_is_outlined(page):
+    outline = "(label) => getComputedStyle(label).outlineStyle"
+    choice = page.locator(".Quiz .MCButton").first
+    assert choice.evaluate(outline) == "none"
+    choice.locator("input").focus()
+    assert choice.evaluate(outline) == "solid"
+
+
+def test_choices_belong_to_their_question_and_feedback_is_spoken(page):
+    quiz = page.locator(".Quiz").first
+    question = quiz.locator("[id^=quizQn]").inner_text()
+    answers = page.get_by_role("group", name=question)
+    wrong = answers.locator("label[data-correct=false]").first
+    wrong.click()
+    assert quiz.get_by_role("status").inner_text() == wrong.get_attribute("data-feedback")
