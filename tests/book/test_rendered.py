@@ -109,7 +109,9 @@ def _seen(page: Page, colours: bool) -> Iterator[str]:
         own = page.evaluate("document.documentElement.scrollWidth")
         if own != width:
             yield f"is {own} pixels wide in a window of {width}"
-        page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")  # who watches sizes is told
+        page.evaluate(
+            "new Promise((done) => requestAnimationFrame(() => setTimeout(done)))"
+        )  # who watches sizes is told
         yield from (f"scrolls where no keyboard comes to at {width}: {box}" for box in page.evaluate(UNREACHED))
     if colours:
         page.set_viewport_size({"width": DESKTOP, "height": 900})
