@@ -2,6 +2,7 @@
 #   make book    build the book and say where it is        (SOLUTIONS=0 leaves the worked solutions out)
 #   make test    run everything: lint, unit tests and doctests, the notebooks, the book in a browser
 # and   make serve   read the book at http://localhost:8000
+#       make pdf     the whole book as one PDF, _build/course.pdf
 #       make check   lint, and whether generated files are in step
 #       make check-exercise ID=03.6    what is missing in one exercise, in sentences
 #       make soak MINUTES=60           what must hold on every seed, on fresh ones
@@ -34,7 +35,7 @@ endif
 SOURCES := _config.yml $(TOC) $(shell find book exercises solutions course_lib -type f -not -path 'book/text/*' \
     -not -path '*/.*' -not -path '*/__pycache__/*' 2>/dev/null)
 
-.PHONY: book serve check check-exercise soak bench test test-code test-notebooks test-rendered clean
+.PHONY: book serve pdf check check-exercise soak bench test test-code test-notebooks test-rendered clean
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 
@@ -54,6 +55,9 @@ _build/without_solutions/_toc.yml: _toc.yml
 serve: $(HTML)/.built
 	@echo "The book: http://localhost:$(PORT)/ (stop with Ctrl-C)"
 	@$(BIN)/python -m http.server --bind 127.0.0.1 --directory $(HTML) $(PORT)
+
+pdf: $(HTML)/.built .venv/.browser
+	$(BIN)/python -m course_lib.authoring.pdf $(TOC) $(HTML) _build/course.pdf
 
 check: .venv/.installed
 	$(BIN)/ruff check .
@@ -97,8 +101,8 @@ test-rendered: _build/html/.built .venv/.browser
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
 	@touch $@
 
-.venv/.browser: .venv/.installed tests/book/browser.py
-	$(BIN)/python tests/book/browser.py
+.venv/.browser: .venv/.installed course_lib/authoring/browser.py
+	$(BIN)/python -m course_lib.authoring.browser
 	@touch $@
 
 .venv/.locks: .venv/.installed tests/grading/locks.py

@@ -96,7 +96,7 @@ def attend(
     tensor([[20.]])
     """
     check_attend(query, key, value)
-    # Queries are scaled and not scores, of which there are usually more.
+    # Scale the queries: usually these are fewer numbers than the scores.
     scores = (scale * query) @ key.mT  # (..., query, key)
     if bias is not None:
         check_broadcast(bias, "bias", scores.shape)

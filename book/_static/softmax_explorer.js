@@ -17,7 +17,8 @@ explore("softmax", (root, { scores: listed }) => {
     return { share, bar, input, written };
   });
   const controls = element("div", { class: "controls" }, temperature.control);
-  root.replaceChildren(controls, bars, element("p", {}, "Move the sliders. The scores below the bars can be changed too."));
+  const hint = element("p", { class: "hint" }, "Move the sliders. The scores below the bars can be changed too.");
+  root.replaceChildren(controls, bars, hint);
 
   const draw = () => {
     const current = columns.map(({ input }) => Number(input.value));

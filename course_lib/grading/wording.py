@@ -109,10 +109,11 @@ def _no_value(problem: Problem, task: "Task") -> str:
         return f"expected the signature {task.signature}, got {name}{shorten(fault['got'], 160)}"
     if problem.kind == "parameters":
         got, expected = PARAMETER.findall(fault["got"]), PARAMETER.findall(fault["expected"])
-        lacking = ", ".join(each for each in expected if each not in got) or "none of its parameters"
+        lacking = ", ".join(each for each in expected if each not in got)
         spare = ", ".join(each for each in got if each not in expected)
-        said = f"{name} lacks {shorten(lacking, 240)}"
-        return said + (f", and has {shorten(spare, 240)}, which it should not" if spare else "")
+        wrong = [f"lacks {shorten(lacking, 240)}"] * bool(lacking)
+        wrong += [f"has parameters that nobody asked for: {shorten(spare, 240)}"] * bool(spare)
+        return f"{name} {', and '.join(wrong)}"
     if problem.kind == "no value":
         got = "nothing (is `return` missing?)" if fault["got"] == "None" else f"a {shorten(fault['got'], 60)}"
         return f"got {got}, expected {_expected_kind(task)}: {task.returns}"

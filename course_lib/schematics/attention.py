@@ -1,12 +1,25 @@
-"""Attention with queries, keys and values: step by step, and from one sequence to another."""
+"""Attention with queries, keys and values: step by step, from one sequence to another, and with one matrix for both."""
 
 import torch
 
 from course_lib.attention import scaled_dot_product_attention
-from course_lib.data.running_example import MEMORY, SOURCE_TOKENS, TOKENS, W_K, W_V, K, Q, V, X
+from course_lib.data.running_example import (
+    FEATURES,
+    MEMORY,
+    SOURCE_TOKENS,
+    TOKENS,
+    W_K,
+    W_Q,
+    W_V,
+    K,
+    Q,
+    V,
+    X,
+)
 from course_lib.diagrams import Arrow, Diagram, Group, Part, arrow, beside, box, bracket, column, matrix, shape_of, text
 
 DOWN = ("bottom", "top")
+LAST = len(TOKENS) - 1  # "itself", the row that the chapter follows
 
 
 def attention_step_by_step() -> Diagram:
@@ -16,71 +29,85 @@ def attention_step_by_step() -> Diagram:
     is framed: “itself” gives 0.66 of its weight to “cat”.
     """
     output, weights = scaled_dot_product_attention(Q, K, V)
-    last = len(TOKENS) - 1
 
     def steps(names: bool) -> dict[str, Part]:
-        """Return all matrices, with names of rows and columns also where a wide drawing has them beside or above."""
-        rows, columns = (TOKENS, TOKENS) if names else ((), ())
+        """Return all matrices, with names of rows also where a wide drawing has them beside."""
+        rows = TOKENS if names else ()
         return {
-            "x": matrix(X, title="X", rows=TOKENS, highlight=last),
-            "q": matrix(Q, "query", "Q", highlight=last),
+            "x": matrix(X, title="X", rows=TOKENS, columns=FEATURES, highlight=LAST),
+            "w_q": matrix(W_Q, "query", "W_q"),
+            "w_k": matrix(W_K, "key", "W_k"),
+            "w_v": matrix(W_V, "value", "W_v"),
+            "q": matrix(Q, "query", "Q", highlight=LAST),
             "k": matrix(K, "key", "K"),
             "v": matrix(V, "value", "V"),
-            "s": matrix(Q @ K.T, "weight", "Q Kᵀ", TOKENS, columns, highlight=last),
-            "a": matrix(weights, "weight", "A", rows, TOKENS, highlight=last),
-            "y": matrix(output, "value", "Y = A V", rows, highlight=last),
+            "s": matrix(Q @ K.T, "weight", "Q Kᵀ", TOKENS, TOKENS, highlight=LAST),
+            "a": matrix(weights, "weight", "A", rows, TOKENS, highlight=LAST),
+            "y": matrix(output, "value", "Y = A V", rows, highlight=LAST),
         }
 
-    def finish(x, q, k, v, s, a, y, v_meets: str) -> list[Part | Arrow]:
+    def finish(x, w_q, w_k, w_v, q, k, v, s, a, y, v_meets: str, scale: Arrow) -> list[Part | Arrow]:
+        ways = (("query", w_q, q), ("key", w_k, k), ("value", w_v, v))
         return [
-            *(x, q, k, v, s, a, y),
-            bracket(x, "right", "a row for\neach token"),
-            *_projections(x, q, x, k, v),
+            *(x, w_q, w_k, w_v, q, k, v, s, a, y),
+            *(arrow(x, learned, role=role, sides=DOWN) for role, learned, _ in ways),
+            *(arrow(learned, made, role=role, sides=DOWN) for role, learned, made in ways),
             arrow(q, s, role="query", sides=DOWN),
             arrow(k, s, role="key", sides=DOWN),
-            arrow(s, a, "÷ √4\nsoftmax", "weight"),
+            scale,
             arrow(a, y, role="weight"),
             arrow(v, y, role="value", sides=("bottom", v_meets)),
         ]
 
     wide = steps(names=False)
-    beside(wide["s"], wide["a"], wide["y"], gap=78)
-    wide["q"].above(wide["s"], 44)
-    for name, lower in (("k", "a"), ("v", "y")):
-        wide[name].right_of(wide["q"]).move(wide[lower].middle[0] - wide[name].middle[0], 0)
-    wide["x"].above(wide["k"], 44)
+    lowest = Group([beside(wide["s"], wide["a"], gap=34), wide["y"].right_of(wide["a"], 46)])
+    for name, lower in (("q", "s"), ("k", "a"), ("v", "y")):
+        wide[name].above(lowest, 44).move(wide[lower].middle[0] - wide[name].middle[0], 0)
+        wide[f"w_{name}"].above(wide[name], 28)
+    wide["x"].above(wide["w_k"], 40)
+    notes = [
+        bracket(wide["x"], "right", "a row for\neach token"),
+        text("learned:").left_of(wide["w_q"], 8),
+        text("X Wᵀ:").left_of(wide["q"], 8),
+    ]
     narrow = steps(names=True)
     three = beside(narrow["q"], narrow["k"], narrow["v"], gap=7)
-    narrow["x"].above(three, 44)
+    for name in ("q", "k", "v"):
+        narrow[f"w_{name}"].above(narrow[name], 28)
+    narrow["x"].above(narrow["w_k"], 40)
     narrow["s"].below(three, 36)
     narrow["s"].move(three.bounds[0] - narrow["s"].bounds[0], 0)
     narrow["a"].below(narrow["s"], 52)
     narrow["y"].below(narrow["a"], 52)
+    around = arrow(wide["s"], wide["a"], "× ½, softmax of each row", "weight", ("bottom", "bottom"), reach=34)
+    down = arrow(narrow["s"], narrow["a"], "× ½, softmax\nof each row", "weight")
     return Diagram(
         "Attention, step by step, on four tokens",
-        "X has a row for each of the four tokens. Multiplied by W_q, W_k and W_v, it becomes Q, K and V, each 4 by 4. "
-        "Q times K transposed gives a score for each query and key. Divided by the root of d_k, which is 2, and passed "
-        "through a softmax by row, the scores become the weights A. A times V is the output Y. The last row is framed: "
-        f"“itself” gives {weights[last, 1]:.2f} of its weight to “cat”.",
-        finish(**wide, v_meets="top"),
-        narrow=finish(**narrow, v_meets="right"),
+        "X has a row for each of the four tokens and a column for each feature: thing, living, action, points. "
+        "Multiplied by the transposes of the learned matrices W_q, W_k and W_v, it becomes Q, K and V, each 4 by 4. "
+        "Q times K transposed gives a score for each query and key. Halved, and passed through a softmax by row, the "
+        "scores become the weights A. A times V is the output Y. The last row is framed: "
+        f"“itself” gives {weights[LAST, 1]:.2f} of its weight to “cat”.",
+        [*finish(**wide, v_meets="top", scale=around), *notes],
+        narrow=finish(**narrow, v_meets="right", scale=down),
     )
 
 
 def self_and_cross_attention() -> Diagram:
-    """Draw Chapter 4: the same machine twice; only the place where keys and values come from differs.
+    """Draw Chapter 4: the same layer twice; only the place where keys and values come from differs.
 
-    >>> self_and_cross_attention().size
-    (660, 480)
+    >>> self_and_cross_attention().size[0] <= 688
+    True
     """
 
     def panels() -> tuple[Group, Group]:
-        return _panel("self-attention: K and V from X", X, TOKENS), _panel(
-            "cross-attention: K and V from Z", MEMORY, SOURCE_TOKENS
+        return (
+            _panel("self-attention: K and V from X", X, TOKENS),
+            _panel("cross-attention: K and V from Z", MEMORY, SOURCE_TOKENS, numbers=True),
         )
 
     left, right = panels()
-    right.move(left.bounds[2] + 36 - right.bounds[0], 0)
+    right.move(left.bounds[2] + 24 - right.bounds[0], left.bounds[1] - right.bounds[1])
     return Diagram(
         "Self-attention and cross-attention",
         "First, self-attention: queries, keys and values are all made from X, and the weights are 4 by 4. Second, "
@@ -91,18 +118,56 @@ def self_and_cross_attention() -> Diagram:
     )
 
 
-def _panel(name: str, memory: torch.Tensor, tokens: tuple[str, ...]) -> Group:
-    """Draw how the queries of X read a memory (n, d_model), which may be X itself."""
+def scores_of_one_and_two_matrices() -> Diagram:
+    """Draw Chapter 4: with one matrix for queries and keys, the scores are symmetric.
+
+    >>> scores_of_one_and_two_matrices().size[0] <= 688
+    True
+    """
+
+    def panels() -> tuple[Group, Group]:
+        return (
+            _scores("two matrices", "Q Kᵀ", Q @ K.T, "“itself” scores “cat” highest"),
+            _scores("one matrix for both", "Q Qᵀ", Q @ Q.T, "“itself” scores “itself” highest"),
+        )
+
+    return Diagram(
+        "Scores of two matrices and of one",
+        "Two matrices of scores of the four tokens. With W_q and W_k, the largest score of “itself” is 8, for “cat”, "
+        "while “cat” gives “itself” the score 2. With W_q in both roles the matrix is symmetric, and the largest score "
+        "of “itself” is 17, for “itself”: its query is the longest vector.",
+        [beside(*panels(), gap=48)],
+        narrow=[column(*panels(), gap=36)],
+    )
+
+
+def _scores(heading: str, title: str, scores: torch.Tensor, note: str) -> Group:
+    """Draw scores (query, key), the row of the last token framed, between a heading and a note."""
+    drawn = matrix(scores, "weight", title, TOKENS, TOKENS, highlight=LAST)
+    return Group([text(heading, strong=True).above(drawn, 10), drawn, text(note).below(drawn, 6)])
+
+
+def _panel(name: str, memory: torch.Tensor, tokens: tuple[str, ...], numbers: bool = False) -> Group:
+    """Draw how the queries of X read a memory (n, d_model), which may be X itself, on demand with its numbers."""
     key, value = memory @ W_K.T, memory @ W_V.T  # (n, d_key), (n, d_value)
     output, weights = scaled_dot_product_attention(Q, key, value)  # (time, d_value), (time, n)
-    parts = [(Q, "query", "Q"), (key, "key", "K"), (value, "value", "V")]
-    q, k, v = (box(f"{letter}\n{shape_of(tensor)}", role, width=76) for tensor, role, letter in parts)
-    three = beside(q, k, v, gap=28)
-    x = box(f"X\n{shape_of(X)}", width=76).above(three if memory is X else q, 48)
-    read = x if memory is X else box(f"Z\n{shape_of(memory)}", "memory", width=76).above(Group([k, v]), 48)
-    heading = text(name, strong=True).above(three, 116)
+    q = box(f"Q\n{shape_of(Q)}", "query", width=76)
+    if numbers:
+        k, v = matrix(key, "key", "K"), matrix(value, "value", "V")
+    else:
+        k, v = (
+            box(f"{letter}\n{shape_of(made)}", role, width=76)
+            for letter, made, role in (("K", key, "key"), ("V", value, "value"))
+        )
+    three = beside(q, k, v, gap=22 if numbers else 28)
+    x = box(f"X\n{shape_of(X)}", width=76).above(q if numbers else three, 48)
+    read = matrix(memory, "memory", "Z", rows=tokens).above(Group([k, v]), 48) if numbers else x
+    if numbers:
+        x.move(0, read.middle[1] - x.middle[1])
+    heading = text(name, strong=True).above(three, 16)
+    heading.move(0, read.bounds[1] - three.bounds[1])
     a = matrix(weights, "weight", "A", TOKENS, tokens).below(three, 40)
-    a.move(q.bounds[0] - 24 - a.bounds[0], 0)
+    a.move(three.bounds[0] - a.bounds[0], 0)
     y = box(f"Y = A V\n{shape_of(output)}", "value").below(a, 32)
     arrows = [arrow(q, a, role="query", sides=DOWN), arrow(k, a, role="key", sides=DOWN), arrow(a, y, role="weight")]
     arrows += [arrow(v, y, role="value", sides=("bottom", "right")), *_projections(x, q, read, k, v)]

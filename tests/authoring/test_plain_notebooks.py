@@ -133,6 +133,7 @@ def test_without_a_public_book_there_are_words_and_no_links(at_home):
     writer = Writer("book/05_five", at_home)
     text = "{numref}`fig-two`, {term}`GELU`, {func}`~a.b`, [the next page](../exercises/05_five.ipynb), {doc}`intro`"
     assert writer.text(text) == "Figure 4.2, *GELU*, `b()`, the next page (*Exercises*), Welcome"
+    assert writer.text("{doc}`/book/intro`") == "Welcome"
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import sync_playwright
 
-from tests.book.browser import launch
+from course_lib.authoring.browser import launch
 
 
 @pytest.fixture(scope="session")

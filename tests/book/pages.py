@@ -4,6 +4,7 @@ from pathlib import Path
 
 import yaml
 
+from course_lib.authoring.pdf import pages
 from course_lib.project import root
 
 HTML = root() / "_build" / "html"
@@ -13,11 +14,7 @@ def contents(part: dict | None = None) -> list[str]:
     """Return the pages that `part` names, without suffix, in order; without a part those of the whole _toc.yml."""
     if part is None:
         part = yaml.safe_load((root() / "_toc.yml").read_text(encoding="utf-8"))
-    pages = [part[key] for key in ("root", "file") if key in part]
-    below = part.get("parts", []) + part.get("chapters", []) + part.get("sections", [])
-    return [page.removesuffix(".ipynb").removesuffix(".md") for page in pages] + [
-        page for each in below for page in contents(each)
-    ]
+    return pages(part)
 
 
 def built_pages() -> list[Path]:

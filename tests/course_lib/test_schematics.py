@@ -3,9 +3,13 @@ from xml.etree import ElementTree
 import pytest
 import torch
 
-from course_lib.data.running_example import K, Q, V
+from course_lib.data.running_example import MEMORY, W_K, W_Q, W_V, K, Q, V, X
 from course_lib.diagrams import number
-from course_lib.schematics.attention import attention_step_by_step, self_and_cross_attention
+from course_lib.schematics.attention import (
+    attention_step_by_step,
+    scores_of_one_and_two_matrices,
+    self_and_cross_attention,
+)
 from course_lib.schematics.beam import beam_as_a_tree
 from course_lib.schematics.masking import causal_and_padding, leak_of_a_late_mask, mask_before_softmax, one_look_up
 from course_lib.schematics.transformer import encoder_and_decoder, shift_right
@@ -44,8 +48,17 @@ def test_the_narrow_arrangement_shows_the_same_numbers(make):
 def test_the_numbers_of_a_step_by_step_are_computed():
     weights = torch.softmax(Q @ K.T / 2, dim=-1)
     shown = words(attention_step_by_step())
-    for tensor in (Q, K, V, Q @ K.T, weights, weights @ V):
-        assert set(map(number, tensor.flatten().tolist())) <= set(shown)
+    of_all_ten = (X, W_Q, W_K, W_V, Q, K, V, Q @ K.T, weights, weights @ V)
+    drawn = [word for word in shown if word.strip("−0123456789.") == ""]
+    assert sorted(drawn) == sorted(number(entry) for tensor in of_all_ten for entry in tensor.flatten().tolist())
+
+
+def test_cross_attention_shows_the_numbers_of_the_memory_its_keys_and_its_values():
+    shown = words(self_and_cross_attention())
+    key, value = MEMORY @ W_K.T, MEMORY @ W_V.T
+    weights = [torch.softmax(Q @ each.T / 2, dim=-1) for each in (K, key)]
+    expected = [number(entry) for tensor in (MEMORY, key, value, *weights) for entry in tensor.flatten().tolist()]
+    assert sorted(word for word in shown if word.strip("−0123456789.") == "") == sorted(expected)
 
 
 def test_masking_hides_the_future_and_shows_what_rows_sum_to():
@@ -90,3 +103,12 @@ def test_the_tree_of_a_beam_keeps_the_two_most_probable_at_each_step():
     shown = words(beam_as_a_tree())
     assert [each for each in shown if each.startswith("✓")] == ["✓ 0.50", "✓ 0.40", "✓ 0.20", "✓ 0.36"]
     assert sum(each.startswith("✗") for each in shown) == 5
+
+
+def test_with_one_matrix_for_both_the_longest_query_scores_itself_highest():
+    shown = words(scores_of_one_and_two_matrices())
+    for tensor in (Q @ K.T, Q @ Q.T):
+        assert set(map(number, tensor.flatten().tolist())) <= set(shown)
+    assert (Q @ K.T)[3].argmax() == 1 and (Q @ Q.T)[3].argmax() == 3
+    assert "“itself” scores “cat” highest" in shown and "“itself” scores “itself” highest" in shown
+    assert sorted(words(scores_of_one_and_two_matrices(), narrow=True)) == sorted(shown)

@@ -360,17 +360,17 @@ def test_a_report_names_a_given_function_and_a_learner_is_not_told_its_name(judg
     [
         (
             (MADE + RIGHT).replace("self.bias", "self.offset"),
-            "Scaled lacks bias (2,), and has offset (2,), which it should not",
+            "Scaled lacks bias (2,), and has parameters that nobody asked for: offset (2,)",
         ),
         (
             MADE.replace("zeros(d_model)", "zeros(1)") + RIGHT,
-            "Scaled lacks bias (2,), and has bias (1,), which it should not",
+            "Scaled lacks bias (2,), and has parameters that nobody asked for: bias (1,)",
         ),
         (MADE.replace("self.bias = nn.Parameter", "self.bias = ") + RIGHT, "Scaled lacks bias (2,)"),
         (
             MADE.replace("        self.bias", "        self.spare = nn.Parameter(torch.zeros(2, 3))\n        self.bias")
             + RIGHT,
-            "Scaled lacks none of its parameters, and has spare (2, 3), which it should not",
+            "Scaled has parameters that nobody asked for: spare (2, 3)",
         ),
     ],
 )

@@ -107,7 +107,9 @@ class Writer:
 
     def page_link(self, words: str, path: str, anchor: str = "") -> str:
         """Return `words`, or the title of the page where there are none, with a link to the page at `path`."""
-        page = self.index.pages.get(posixpath.normpath(posixpath.join(posixpath.dirname(self.page), path)))
+        # A path with a slash before it begins at the root of the book.
+        path_from_root = posixpath.join("/", posixpath.dirname(self.page), path)
+        page = self.index.pages.get(posixpath.normpath(path_from_root).lstrip("/"))
         if page is None:
             raise CourseError(f"{self.page}: {path!r} is no page of the book")
         if words and self.index.address is None and words.lower() != page.words.lower():

@@ -99,6 +99,14 @@ keys and values made by the reader => queries from `vectors`, keys and values fr
 + key = einsum(memory, key_weight, "batch key d, d_key d -> batch key d_key")
 the keys and values were made of `vectors`: nothing of `memory` enters
 
+queries made by the memory, keys by the reader => queries from `vectors`, keys and values from `memory`
+- query = einsum(vectors, query_weight, "batch query d, d_key d -> batch query d_key")
+- key = einsum(memory, key_weight, "batch key d, d_key d -> batch key d_key")
++ query = einsum(memory, query_weight, "batch query d, d_key d -> batch query d_key")
++ key = einsum(vectors, key_weight, "batch key d, d_key d -> batch key d_key")
+this is the misconception of the chapter: the keys were made of `vectors` and the queries of `memory`; what reads makes
+the queries, and what is read makes the keys and the values
+
 roles exchanged => queries from `vectors`, keys and values from `memory`
 - query = einsum(vectors, query_weight, "batch query d, d_key d -> batch query d_key")
 + vectors, memory = memory, vectors

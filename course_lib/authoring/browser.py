@@ -1,6 +1,6 @@
-"""A browser for the tests: an installed Chromium or Chrome, else Playwright's, else Debian's package.
+"""A browser for the tests and for the book as a PDF: an installed Chromium or Chrome, else Playwright's, else Debian's.
 
-`python tests/book/browser.py` makes sure that there is one; `make test` does so once.
+`python -m course_lib.authoring.browser` makes sure that there is one; `make test` does so once.
 """
 
 import os
@@ -33,7 +33,9 @@ def launch(playwright: Playwright) -> Browser:
             return playwright.chromium.launch(executable_path=path, args=FLAGS)
         except Error:  # a wrapper without its browser, or a system library that is missing
             continue
-    raise LookupError("no Chromium or Chrome that starts: run `python tests/book/browser.py`, or install one yourself")
+    raise LookupError(
+        "no Chromium or Chrome that starts: run `python -m course_lib.authoring.browser`, or install one yourself"
+    )
 
 
 def _candidates(playwright: Playwright) -> Iterator[str]:
