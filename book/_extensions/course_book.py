@@ -5,8 +5,10 @@ from pathlib import Path
 
 from sphinx.environment.collectors.toctree import TocTreeCollector
 
+from course_lib.authoring.ledger_entries import read_ledger
 from course_lib.authoring.plain.index import NOTEBOOK, Index
 from course_lib.authoring.plain.notebook import plain_page
+from course_lib.authoring.seeds_in_tables import with_seeds
 from course_lib.authoring.what_goes_wrong import completed
 from course_lib.files import write_atomically
 from course_lib.grading.catalogue import catalogue
@@ -63,6 +65,13 @@ def lead_to_plain_notebooks(app, page, template, context, doctree):
             button["url"] = button["url"].replace(f"/tree/{page}", f"/tree/{copied}/{name}")
 
 
+def show_seeds(app, page, template, context, doctree):
+    """Let the tables of a chapter say what all seeds of the ledger found: the page itself is one of them."""
+    if chapter := re.match(r"book/(\d\d)_", page):
+        ledger = read_ledger(Path(app.srcdir, "book", "_data", "claims.json"))
+        context["body"] = with_seeds(context["body"], ledger.get(chapter[1], {}).get("claims", []))
+
+
 def complete_solutions(app, page, source):
     """Give the worked solutions their titles and what goes wrong in each, and take away the marks of the answers."""
     if page.startswith("solutions/"):
@@ -86,5 +95,6 @@ def setup(app):
     app.connect("env-get-updated", number_by_chapter, priority=900)
     app.connect("html-page-context", launch_only_notebooks, priority=900)
     app.connect("html-page-context", lead_to_plain_notebooks, priority=901)
+    app.connect("html-page-context", show_seeds)
     app.connect("build-finished", write_plain_notebooks)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

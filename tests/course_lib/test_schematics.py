@@ -11,7 +11,7 @@ from course_lib.schematics.attention import (
     self_and_cross_attention,
 )
 from course_lib.schematics.beam import beam_as_a_tree
-from course_lib.schematics.masking import mask_before_softmax
+from course_lib.schematics.masking import causal_and_padding, leak_of_a_late_mask, mask_before_softmax, one_look_up
 from course_lib.schematics.transformer import cross_attention_step_by_step, encoder_and_decoder, shift_right
 from tests.drawings import schematics_by_name
 
@@ -34,11 +34,8 @@ def test_each_drawing_is_described_and_fits_the_column_of_the_book(name):
 @pytest.mark.parametrize(
     "make",
     [
-        attention_step_by_step,
-        self_and_cross_attention,
-        mask_before_softmax,
-        encoder_and_decoder,
-        cross_attention_step_by_step,
+        *(attention_step_by_step, self_and_cross_attention, encoder_and_decoder, cross_attention_step_by_step),
+        *(mask_before_softmax, leak_of_a_late_mask, causal_and_padding, one_look_up),
     ],
 )
 def test_the_narrow_arrangement_shows_the_same_numbers(make):
@@ -70,6 +67,22 @@ def test_masking_hides_the_future_and_shows_what_rows_sum_to():
     too_late = torch.softmax(Q @ K.T / 2, dim=-1).tril().sum(dim=-1).tolist()
     assert too_late[0] < 0.1 and set(map(number, too_late)) <= set(shown)
     assert "✗ softmax, then mask:" in shown
+
+
+def test_the_row_of_the_drawing_is_the_one_of_the_pencil():
+    shown = words(mask_before_softmax())
+    assert {number(each) for each in (Q @ K.T)[2].tolist()} == {"2", "4", "0", "6"} <= set(shown)
+    output = torch.softmax((Q @ K.T / 2).where(torch.ones(4, 4).tril().bool(), -torch.inf), dim=-1) @ V
+    assert set(map(number, output.flatten().tolist())) <= set(shown)
+
+
+def test_the_past_depends_on_the_future_only_where_the_mask_is_late():
+    shown = words(leak_of_a_late_mask())
+    assert [shown.count(each) for each in ("0.24", "0.67", "0.09", "0.36", "0.92")] == [3, 2, 3, 1, 1]
+
+
+def test_both_masks_allow_what_each_of_them_allows():
+    assert words(causal_and_padding()).count("✓") == 15 + 15 + (1 + 2 + 3 + 3 + 3)
 
 
 def test_the_transformer_has_its_parts():

@@ -1,0 +1,44 @@
+"""What five seeds found, beside what the page found: a column of the tables of findings, filled from the ledger."""
+
+import html
+import re
+
+TABLE = re.compile(r'<table class="table findings">.*?</table>', re.DOTALL)
+HEAD = re.compile(r"(<tr>(?:<th scope=\"col\"[^>]*>.*?</th>){2})", re.DOTALL)
+ROW = re.compile(r'(<tr>(<th scope="row"[^>]*>(.*?)</th>)<td[^>]*>.*?</td>)', re.DOTALL)
+KIND = re.compile(r"^<strong>\w+:</strong> ")
+LEFT = 'style="text-align: left"'
+
+
+def with_seeds(page: str, claims: list[dict]) -> str:
+    """Return the HTML of a page whose tables of findings have a column with the lowest and highest value of all seeds.
+
+    `claims` are those of its chapter in the ledger. A table of which the ledger knows no row stays as it is.
+
+    >>> from course_lib.findings import Findings, Statement
+    >>> table = Findings("On 500 scenes", [Statement("claim", "exact", "0.996", "at least 0.95", holds=True)])
+    >>> shown = with_seeds(table._repr_html_(), [{"name": "exact", "values": [0.996, 0.988, 0.99]}])
+    >>> "Seeds: lowest to highest" in shown and "<td " + LEFT + ">0.988 to 0.996</td>" in shown
+    True
+    """
+    values = {claim["name"]: claim["values"] for claim in claims}
+
+    def column(table: re.Match) -> str:
+        if not any(_name(row[3]) in values for row in ROW.finditer(table[0])):
+            return table[0]
+        headed = HEAD.sub(rf'\1<th scope="col" {LEFT}>Seeds: lowest to highest</th>', table[0], count=1)
+        return ROW.sub(lambda row: f"{row[1]}<td {LEFT}>{_range(values.get(_name(row[3]), []))}</td>", headed)
+
+    return TABLE.sub(column, page)
+
+
+def _name(cell: str) -> str:
+    return html.unescape(KIND.sub("", cell)).replace("±\N{NO-BREAK SPACE}", "± ")
+
+
+def _range(values: list[float]) -> str:
+    """Return the lowest and the highest value as they would be read: once where they look alike."""
+    if not values:
+        return ""
+    low, high = f"{min(values):.3g}", f"{max(values):.3g}"
+    return low if low == high else f"{low} to {high}"

@@ -1,0 +1,44 @@
+"""The column of the ledger in the tables of a page."""
+
+import re
+
+import pytest
+
+from course_lib.authoring.seeds_in_tables import with_seeds
+from course_lib.findings import Findings, Statement
+
+TABLE = Findings(
+    "Scenes & captions",
+    [
+        Statement("claim", "exact <i>, 500 ± 2", "0.99", "at least 0.95", holds=True),
+        Statement("control", "uniform", "0.20", "at most 0.5", holds=True),
+        Statement("opponent", "one vector", "0.92", "ours 0.99", holds=None),
+    ],
+)._repr_html_()
+LEDGER = [
+    {"name": "exact <i>, 500 ± 2", "values": [0.994, 0.98761, 0.99]},
+    {"name": "one vector", "values": [0.9, 0.9, 0.9]},
+]
+
+
+def rows(page):
+    return [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row) for row in re.findall(r"<tr>(.*?)</tr>", page)]
+
+
+def test_each_row_shows_the_range_of_its_own_values():
+    head, exact, uniform, opponent = rows(with_seeds(TABLE, LEDGER))
+    assert head[1:] == ["Value", "Seeds: lowest to highest", "Expected, or ours"]
+    assert exact[2] == "0.988 to 0.994" and uniform[2] == "" and opponent[2] == "0.9"
+    assert [row[3] for row in (exact, uniform, opponent)] == ["at least 0.95 ✓", "at most 0.5 ✓", "ours 0.99"]
+
+
+@pytest.mark.parametrize("page", [TABLE.replace("table findings", "table"), TABLE.replace("exact", "other")])
+def test_other_tables_stay_as_they_are(page):
+    known = LEDGER[:1]
+    assert with_seeds(page, known) == page
+
+
+def test_what_stands_around_a_table_stays():
+    page = f"<p>before</p>{TABLE}<p>between</p>{TABLE}<p>after</p>"
+    shown = with_seeds(page, LEDGER)
+    assert shown.count("0.988 to 0.994") == 2 and shown.startswith("<p>before</p>") and shown.endswith("<p>after</p>")
