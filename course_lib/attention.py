@@ -152,7 +152,7 @@ class SelfAttention(nn.Module):
         self.to_query = nn.Linear(d_model, d_key, bias=False)
         self.to_key = nn.Linear(d_model, d_key, bias=False)
         self.to_value = nn.Linear(d_model, d_value, bias=False)
-        self.attend = attend
+        self.attend = attend  # which attention: Chapter 5 has another
 
     def forward(self, inputs: torch.Tensor, mask: torch.Tensor | None = None) -> tuple[torch.Tensor, torch.Tensor]:
         """Return the output (..., time, d_value) and the weights (..., time, time) of inputs (..., time, d_model)."""

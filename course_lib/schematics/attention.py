@@ -30,28 +30,29 @@ def attention_step_by_step() -> Diagram:
     """
     output, weights = scaled_dot_product_attention(Q, K, V)
 
-    def steps(names: bool) -> dict[str, Part]:
-        """Return all matrices, with names of rows also where a wide drawing has them beside."""
-        rows = TOKENS if names else ()
+    def steps(narrow: bool) -> dict[str, Part]:
+        """Return all matrices: only a wide one has room to say what a row of W adds up, and A and Y beside Q Kᵀ."""
+        rows = TOKENS if narrow else ()
+        added = [() if narrow else _added(weight) for weight in (W_Q, W_K, W_V)]
         return {
             "x": matrix(X, title="X", rows=TOKENS, columns=FEATURES, highlight=LAST),
-            "w_q": matrix(W_Q, "query", "W_q"),
-            "w_k": matrix(W_K, "key", "W_k"),
-            "w_v": matrix(W_V, "value", "W_v"),
+            "w_q": matrix(W_Q, "query", "W_q", rows=added[0]),
+            "w_k": matrix(W_K, "key", "W_k", rows=added[1]),
+            "w_v": matrix(W_V, "value", "W_v", rows=added[2]),
             "q": matrix(Q, "query", "Q", highlight=LAST),
             "k": matrix(K, "key", "K"),
             "v": matrix(V, "value", "V"),
-            "s": matrix(Q @ K.T, "weight", "Q Kᵀ", TOKENS, TOKENS, highlight=LAST),
+            "s": matrix(Q @ K.T, "weight", "dot products Q Kᵀ", TOKENS, TOKENS, highlight=LAST),
             "a": matrix(weights, "weight", "A", rows, TOKENS, highlight=LAST),
             "y": matrix(output, "value", "Y = A V", rows, highlight=LAST),
         }
 
-    def finish(x, w_q, w_k, w_v, q, k, v, s, a, y, v_meets: str, scale: Arrow) -> list[Part | Arrow]:
+    def finish(x, w_q, w_k, w_v, q, k, v, s, a, y, v_meets: str, scale: Arrow, product: str) -> list[Part | Arrow]:
         ways = (("query", w_q, q), ("key", w_k, k), ("value", w_v, v))
         return [
             *(x, w_q, w_k, w_v, q, k, v, s, a, y),
-            *(arrow(x, learned, role=role, sides=DOWN) for role, learned, _ in ways),
-            *(arrow(learned, made, role=role, sides=DOWN) for role, learned, made in ways),
+            *(arrow(x, weight, role=role, sides=DOWN) for role, weight, _ in ways),
+            *(arrow(weight, made, product.format(role[0]), role, DOWN) for role, weight, made in ways),
             arrow(q, s, role="query", sides=DOWN),
             arrow(k, s, role="key", sides=DOWN),
             scale,
@@ -59,22 +60,24 @@ def attention_step_by_step() -> Diagram:
             arrow(v, y, role="value", sides=("bottom", v_meets)),
         ]
 
-    wide = steps(names=False)
-    lowest = Group([beside(wide["s"], wide["a"], gap=34), wide["y"].right_of(wide["a"], 46)])
+    wide = steps(narrow=False)
+    lowest = Group([beside(wide["s"], wide["a"], gap=12), wide["y"].right_of(wide["a"], 36)])
     for name, lower in (("q", "s"), ("k", "a"), ("v", "y")):
         wide[name].above(lowest, 44).move(wide[lower].middle[0] - wide[name].middle[0], 0)
-        wide[f"w_{name}"].above(wide[name], 28)
+        weight = wide[f"w_{name}"].above(wide[name], 34)
+        weight.move(wide[name].middle[0] - weight.middle[0], 0)
     wide["x"].above(wide["w_k"], 40)
+    by_hand = text("W_q, W_k, W_v: chosen by\nhand (a network learns\nthem). Beside each row:\nwhat it adds up")
     notes = [
         bracket(wide["x"], "right", "a row for\neach token"),
-        text("learned:").left_of(wide["w_q"], 8),
-        text("X Wᵀ:").left_of(wide["q"], 8),
+        by_hand.left_of(wide["x"], 24),
     ]
-    narrow = steps(names=True)
+    narrow = steps(narrow=True)
     three = beside(narrow["q"], narrow["k"], narrow["v"], gap=7)
     for name in ("q", "k", "v"):
-        narrow[f"w_{name}"].above(narrow[name], 28)
+        narrow[f"w_{name}"].above(narrow[name], 34)
     narrow["x"].above(narrow["w_k"], 40)
+    above = text("W_q, W_k, W_v: chosen by hand\n(a network learns them)").above(narrow["x"], 14)
     narrow["s"].below(three, 36)
     narrow["s"].move(three.bounds[0] - narrow["s"].bounds[0], 0)
     narrow["a"].below(narrow["s"], 52)
@@ -84,13 +87,22 @@ def attention_step_by_step() -> Diagram:
     return Diagram(
         "Attention, step by step, on four tokens",
         "X has a row for each of the four tokens and a column for each feature: thing, living, action, points. "
-        "Multiplied by the transposes of the learned matrices W_q, W_k and W_v, it becomes Q, K and V, each 4 by 4. "
-        "Q times K transposed gives a score for each query and key. Halved, and passed through a softmax by row, the "
-        "scores become the weights A. A times V is the output Y. The last row is framed: "
+        "Multiplied by the transposes of W_q, W_k and W_v, which are chosen by hand, it becomes Q, K and V, each 4 by "
+        "4. Q times K transposed gives a dot product for each query and key. Half of it is the score, and a softmax of "
+        "each row turns the scores into the weights A. A times V is the output Y. The last row is framed: "
         f"“itself” gives {weights[LAST, 1]:.2f} of its weight to “cat”.",
-        [*finish(**wide, v_meets="top", scale=around), *notes],
-        narrow=finish(**narrow, v_meets="right", scale=down),
+        [*finish(**wide, v_meets="top", scale=around, product="X W_{}\u200bᵀ"), *notes],
+        narrow=[*finish(**narrow, v_meets="right", scale=down, product="X Wᵀ"), above],
     )
+
+
+def _added(weight: torch.Tensor) -> list[str]:
+    """Say for each row of a matrix of zeros and ones which features it adds up.
+
+    >>> _added(W_K)
+    ['points', 'thing', 'thing', 'action']
+    """
+    return ["+".join(name for name, entry in zip(FEATURES, row, strict=True) if entry) for row in weight.tolist()]
 
 
 def self_and_cross_attention() -> Diagram:
@@ -133,9 +145,9 @@ def scores_of_one_and_two_matrices() -> Diagram:
 
     return Diagram(
         "Scores of two matrices and of one",
-        "Two matrices of scores of the four tokens. With W_q and W_k, the largest score of “itself” is 8, for “cat”, "
-        "while “cat” gives “itself” the score 2. With W_q in both roles the matrix is symmetric, and the largest score "
-        "of “itself” is 17, for “itself”: its query is the longest vector.",
+        "Two matrices of dot products of the four tokens. With W_q and W_k, the largest one of “itself” is 8, with the "
+        "key of “cat”, while “cat” has 2 with the key of “itself”. With W_q in both roles the matrix is symmetric, and "
+        "the largest one of “itself” is 17, with “itself”: its query is the longest vector.",
         [beside(*panels(), gap=48)],
         narrow=[column(*panels(), gap=36)],
     )

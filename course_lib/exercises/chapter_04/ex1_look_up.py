@@ -98,7 +98,13 @@ summed over the keys => the average of the values by softmax weights
 + scores = query @ key * scale
 `query @ key` sums over the keys, one number for each column; `key @ query` sums over the width, one number for each key
 
+cosine instead of dot product => the average of the values by softmax weights
+- scores = einsum(key, query, "n d_key, d_key -> n") * scale
++ scores = scale * (key @ query) / (key.norm(dim=1) * query.norm())
+this divides each dot product by the two norms, which makes it a cosine: then a long key has no advantage
+
 key overwritten => inputs unchanged
+- scores = einsum(key, query, "n d_key, d_key -> n") * scale
 + key *= scale * query
 + scores = key.sum(dim=1)
 this multiplies the caller's keys in place (`key *= ...`)

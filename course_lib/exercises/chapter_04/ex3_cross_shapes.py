@@ -59,6 +59,11 @@ divided by the width's root => queries from `vectors`, keys and values from `mem
 + weights = (scores / query.shape[-1] ** 0.5).softmax(dim=-1)
 this divides the scores by the square root of d_key: that is chapter 5; here there is no scale
 
+scale taken from the picture => queries from `vectors`, keys and values from `memory`
+- weights = scores.softmax(dim=-1)
++ weights = (scores / 2).softmax(dim=-1)
+this halves the scores, as the picture of the chapter does for its keys of width 4; here the scale is 1
+
 keys not transposed => the order of the memory does not matter
 - scores = query @ key.transpose(1, 2)
 + scores = query @ key
