@@ -3,7 +3,7 @@
 import torch
 from IPython.display import HTML
 
-from course_lib.attention import scaled_dot_product_attention
+from course_lib.attention import attend
 from course_lib.diagrams import number
 from course_lib.explorers.markup import bar, explorer, table
 from course_lib.shapes import check_shape
@@ -13,7 +13,7 @@ def explore_masking(query: torch.Tensor, key: torch.Tensor) -> HTML:
     """Return an explorer in which the reader chooses d_k, the scale and the place of the mask.
 
     query and key are (token, d_key); the explorer has the scores of their first 1, 4, 16, ... entries, and begins with
-    all of them, scaled and unmasked. Raises ValueError where d_key is not a power of 4.
+    all of them, unscaled and unmasked. Raises ValueError where d_key is not a power of 4.
 
     >>> shown = explore_masking(torch.zeros(2, 16), torch.zeros(2, 16))
     >>> '"widths": [1, 4, 16]' in shown.data and shown.data.count(">0.50<") == 4
@@ -27,7 +27,7 @@ def explore_masking(query: torch.Tensor, key: torch.Tensor) -> HTML:
     if widths[-1] != sizes["d_key"]:
         raise ValueError(f"d_key is {sizes['d_key']}, expected a power of 4: 1, 4, 16, ...")
     scores = [(query[:, :width] @ key[:, :width].T) for width in widths]  # (token, token) each
-    _, weights = scaled_dot_product_attention(query, key, key)  # (token, token)
+    _, weights = attend(query, key, key)  # (token, token)
     tokens = [str(1 + token) for token in range(sizes["token"])]
     rows = [
         [token, *map(bar, row), f'<td class="sum">{number(sum(row))}</td>']

@@ -112,6 +112,7 @@ def test_a_query_is_moved_by_the_keyboard_and_by_hand(open_explorer):
 def test_scores_are_scaled_and_masked_as_torch_does_it(open_explorer, place, row_sums):
     page = open_explorer("masking")
     page.get_by_label("d_k", exact=True).fill("3")  # 4 ** 3 = 64
+    page.get_by_label("scores divided by").fill("0.5")  # the exponent
     page.get_by_label(place).check()
     query, key = QUERIES[:, :64], KEYS[:, :64]
     causal = torch.ones(6, 6, dtype=torch.bool).tril()
@@ -131,6 +132,7 @@ def test_without_a_scale_wide_vectors_prefer_one_key(open_explorer):
     def largest():
         return float(re.search(r"weight of a row is (\S+) in the mean", page.get_by_role("status").inner_text())[1])
 
+    page.get_by_label("scores divided by").fill("0.5")
     scaled = largest()
     page.get_by_label("scores divided by").fill("0")
     assert largest() > 0.9 > 0.6 > scaled
