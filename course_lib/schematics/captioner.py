@@ -1,11 +1,13 @@
 """The drawn mechanism of Chapter 2: one step of a captioner, computed from its small example."""
 
+from collections.abc import Sequence
+
 import torch
 
 from course_lib.attention import DotAttention
 from course_lib.data.image_example import FEATURE_NAMES, FEATURES, LOCATIONS, QUERY, TO_LOGITS, WORDS
 from course_lib.data.scenes import COLOURS
-from course_lib.diagrams import Arrow, Diagram, Part, arrow, box, matrix
+from course_lib.diagrams import Arrow, Diagram, Part, arrow, box, matrix, text
 from course_lib.diagrams.svg import LINE, line_of_text, lines_of_text, rectangle, short, text_height, text_width
 
 NUMBERS = ("1", "2", "3", "4")  # of the locations
@@ -29,20 +31,23 @@ def one_step_of_the_captioner() -> Diagram:
             "picture": _picture(),
             "features": matrix(FEATURES, "key", "X: keys and values", NUMBERS, FEATURE_NAMES),
             "lstm": box("LSTM,\nthis step: has\nread “beside”", "memory"),
-            "query": matrix(QUERY.unsqueeze(0), "query", "query h_t"),
-            "scores": matrix(scores, "weight", "scores", columns=NUMBERS),
-            "weights": matrix(weights, "weight", "weights", columns=NUMBERS),
+            "last": _last_context(),
+            "query": _vector(QUERY, "query", "query h_t"),
+            "scores": _vector(scores[0], "weight", "scores", NUMBERS),
+            "weights": _vector(weights[0], "weight", "weights", NUMBERS),
             "average": box("average of\nthe values", "value"),
-            "context": matrix(context, "value", "context c_t", columns=FEATURE_NAMES),
-            "logits": matrix(logits, title="logits", columns=WORDS),
+            "context": _vector(context[0], "value", "context c_t", FEATURE_NAMES),
+            "adds": box("O: adds state\nand context"),
+            "logits": _vector(logits[0], title="logits", columns=WORDS),
             "word": box(f"next word:\n“{word}”"),
             "next": _pale_box(f"LSTM, next step:\nreads “{word}” and c_t", "memory"),
         }
 
-    def arrows(picture, features, lstm, query, scores, weights, average, context, logits, word, **_) -> list[Arrow]:
+    def arrows(features, last, lstm, query, scores, weights, average, context, **_) -> list[Arrow]:
         return [
+            arrow(last, lstm, role="weight", sides=("bottom", "top")),
             arrow(lstm, query, role="query"),
-            arrow(features, scores, role="key", sides=("bottom", "top")),
+            arrow(features, scores, "dot products", "key", ("bottom", "top")),
             arrow(query, scores, role="query", sides=("right", "left")),
             arrow(weights, average, role="weight", sides=("bottom", "top")),
             arrow(average, context, role="value", sides=("bottom", "top")),
@@ -54,43 +59,50 @@ def one_step_of_the_captioner() -> Diagram:
     wide["weights"].right_of(wide["scores"], 67)
     wide["features"].above(wide["scores"], 44)
     wide["picture"].left_of(wide["features"], 84)
+    wide["last"].above(wide["lstm"], 20)
     wide["average"].below(wide["weights"], 34)
     wide["context"].below(wide["average"], 34)
     wide["context"].move(min(0, wide["weights"].bounds[2] - wide["context"].bounds[2]), 0)
     level = wide["context"].middle[1]
-    wide["logits"].below(wide["query"]).move(0, level - wide["logits"].middle[1])
+    wide["adds"].below(wide["query"]).move(0, level - wide["adds"].middle[1])
+    wide["logits"].below(wide["adds"], 34)
     wide["word"].left_of(wide["logits"], 20)
     wide["next"].below(wide["word"], 40, "start")
     loop = [
         arrow(wide["picture"], wide["features"], "encoder"),
         arrow(wide["scores"], wide["weights"], "softmax", "weight"),
         _around(wide["features"], wide["average"], wide["weights"].bounds[2] + 10),
-        arrow(wide["query"], wide["logits"], "h_t", "query", ("bottom", "top")),
-        arrow(wide["context"], wide["logits"], "c_t", "value"),
+        arrow(wide["query"], wide["adds"], "h_t", "query", ("bottom", "top")),
+        arrow(wide["context"], wide["adds"], "c_t", "value"),
+        arrow(wide["adds"], wide["logits"], sides=("bottom", "top")),
         arrow(wide["logits"], wide["word"]),
         arrow(wide["word"], wide["next"], sides=("bottom", "top")),
         arrow(wide["context"], wide["next"], "c_t", "value", ("bottom", "right")),
-        arrow(wide["lstm"], wide["next"], role="memory", sides=("left", "left"), reach=9),
+        arrow(wide["lstm"], wide["next"], "state", "memory", ("left", "left"), 9),
     ]
 
     narrow = steps()
     narrow["features"].below(narrow["picture"], 40)
-    narrow["scores"].below(narrow["features"], 100).move(50, 0)
+    narrow["scores"].below(narrow["features"], 130).move(50, 0)
     narrow["query"].left_of(narrow["scores"], 16)
     narrow["lstm"].above(narrow["query"], 26)
+    narrow["last"].above(narrow["lstm"], 18)
     narrow["weights"].below(narrow["scores"], 40)
     narrow["average"].below(narrow["weights"], 30)
     narrow["context"].below(narrow["average"], 30).move(-50, 0)
-    narrow["logits"].below(narrow["context"], 36)
+    narrow["adds"].below(narrow["context"], 30)
+    narrow["logits"].below(narrow["adds"], 28)
     narrow["word"].below(narrow["logits"], 30)
     narrow["next"].below(narrow["word"], 30)
     left = narrow["query"].bounds[0]
+    narrow["state"] = text("state", "memory", strong=True).left_of(narrow["word"], 58)
     narrow_loop = [
         arrow(narrow["picture"], narrow["features"], "encoder", sides=("bottom", "top")),
         arrow(narrow["scores"], narrow["weights"], "softmax", "weight", ("bottom", "top")),
         _around(narrow["features"], narrow["average"], narrow["features"].bounds[2] + 10),
-        arrow(narrow["query"], narrow["logits"], role="query", sides=("left", "left"), reach=6),
-        arrow(narrow["context"], narrow["logits"], role="value", sides=("bottom", "top")),
+        arrow(narrow["query"], narrow["adds"], role="query", sides=("left", "left"), reach=6),
+        arrow(narrow["context"], narrow["adds"], role="value", sides=("bottom", "top")),
+        arrow(narrow["adds"], narrow["logits"], sides=("bottom", "top")),
         arrow(narrow["logits"], narrow["word"], sides=("bottom", "top")),
         arrow(narrow["word"], narrow["next"], sides=("bottom", "top")),
         arrow(narrow["context"], narrow["next"], role="value", sides=("right", "right"), reach=8),
@@ -106,10 +118,12 @@ def one_step_of_the_captioner() -> Diagram:
         "One step of the captioner, with four locations",
         "A picture of two by two locations, a red circle at location 1, a blue square at location 2 and nothing at 3 "
         "and 4, goes through an encoder and becomes X, four numbers for each location. The hidden state h_t of an "
-        "LSTM, which has read the word “beside”, is the query. The dot products of the query with the rows of X are "
+        "LSTM, which has read the word “beside” and the last context, is the query. The dot products of the query with "
+        "the rows of X are "
         f"the scores {', '.join(f'{each:.0f}' for each in scores[0])}; a softmax makes them weights: location 2, the "
         f"{LOCATIONS[1]}, gets {weights[0, 1]:.2f}. The average of the rows of X with these weights is the context "
-        f"c_t. Hidden state and context give the logits {_named(logits[0].tolist())}. The next word is “{word}”. This "
+        f"c_t. The matrix O adds state and context and gives the logits "
+        f"{_named(logits[0].tolist())}. The next word is “{word}”. This "
         "word, the context and the hidden state go into the next step of the LSTM.",
         [*wide.values(), *arrows(**wide), *loop],
         narrow=[*narrow.values(), *arrows(**narrow), *narrow_loop],
@@ -119,6 +133,20 @@ def one_step_of_the_captioner() -> Diagram:
 def _around(start: Part, end: Part, right: float) -> Arrow:
     """Lead an arrow from the right side of one part to that of another, along a line at `right`."""
     return arrow(start, end, role="value", sides=("right", "right"), reach=right - max(start.bounds[2], end.bounds[2]))
+
+
+def _vector(values: torch.Tensor, role: str = "plain", title: str = "", columns: Sequence[str] = ()) -> Part:
+    """Draw a vector as a row, its shape written as torch writes it."""
+    row = matrix(values.unsqueeze(0), role, title, columns=columns)
+    row.drawn = row.drawn.replace(f"(1 × {len(values)})", f"({len(values)},)")
+    return row
+
+
+def _last_context() -> Part:
+    """Write c with the index t − 1."""
+    label = text("c_t-x")
+    label.drawn = label.drawn.replace(">t<", ">t−1<").replace("-x", "")
+    return label
 
 
 def _named(logits: list[float]) -> str:

@@ -84,7 +84,7 @@ this is the dot product of the projected query and key; here they are added
 
 query forgotten => softmax of the additive scores
 + scores = torch.tanh(from_keys) @ score_weight
-this depends on the keys alone: the query was not added
+this depends on the keys alone: the query was left out, or added outside the tanh
 """
 
 EXERCISE = Exercise(
