@@ -101,20 +101,21 @@ def cross_attention_step_by_step() -> Diagram:
     key, value = MEMORY @ W_K.T, MEMORY @ W_V.T  # (source, d_key), (source, d_value)
     output, weights = scaled_dot_product_attention(Q, key, value)  # (time, d_value), (time, source)
     cat, videt = TOKENS.index("cat"), SOURCE_TOKENS.index("videt")
+    steps = [f"{read} → {written}" for read, written in zip(TOKENS, (*TOKENS[1:], END), strict=True)]
 
     def parts(names: bool) -> dict[str, Part]:
-        """Return all matrices, with names of rows also where a wide drawing has them beside."""
-        rows = TOKENS if names else ()
+        """Return all matrices; where they stand below each other, `names` are given to other rows than beside."""
+        rows, source = (steps, ()) if names else ((), SOURCE_TOKENS)
         return {
-            "x": matrix(X, title="X", rows=TOKENS, highlight=cat),
+            "x": matrix(X, title="X", rows=TOKENS if names else steps, highlight=cat),
             "z": matrix(MEMORY, "memory", "Z", rows=SOURCE_TOKENS),
             "q": matrix(Q, "query", "Q", highlight=cat),
-            "k": matrix(key, "key", "K"),
-            "v": matrix(value, "value", "V"),
-            "s": matrix(Q @ key.T, "weight", "Q Kᵀ", TOKENS, highlight=cat),
-            "t": matrix(Q @ key.T / 2, "weight", "Q Kᵀ / 2", rows, highlight=cat),
+            "k": matrix(key, "key", "K", rows=source),
+            "v": matrix(value, "value", "V", rows=source),
+            "s": matrix(Q @ key.T, "weight", "Q Kᵀ", rows or TOKENS, SOURCE_TOKENS, highlight=cat),
+            "t": matrix(Q @ key.T / 2, "weight", "Q Kᵀ / 2", rows, SOURCE_TOKENS[: 3 * names], highlight=cat),
             "a": matrix(weights, "weight", "A", rows, SOURCE_TOKENS, highlight=cat),
-            "y": matrix(output, "value", "Y = A V", TOKENS, highlight=cat),
+            "y": matrix(output, "value", "Y = A V", steps, highlight=cat),
         }
 
     def finish(x, z, q, k, v, s, t, a, y) -> list[Part | Arrow]:
@@ -132,13 +133,14 @@ def cross_attention_step_by_step() -> Diagram:
         ]
 
     wide, narrow = parts(names=False), parts(names=True)
-    beside(wide["s"], wide["t"], gap=52)
-    wide["a"].right_of(wide["t"], 82)
+    beside(wide["s"], wide["t"], gap=46)
+    wide["a"].right_of(wide["t"], 78)
     wide["y"].below(wide["a"], 40)
     wide["q"].above(wide["s"], 44)
     wide["x"].above(wide["q"], 44)
+    wide["x"].move(wide["s"].bounds[0] - wide["x"].bounds[0], 0)  # its names are longer
     wide["v"].right_of(wide["q"])
-    wide["v"].move(wide["a"].bounds[2] + 40 - wide["v"].middle[0], 0)  # its arrow passes by A
+    wide["v"].move(wide["a"].bounds[2] + 34 - wide["v"].middle[0], 0)  # its arrow passes by A
     wide["k"].right_of(wide["q"])
     wide["k"].move(wide["t"].middle[0] - wide["k"].middle[0], 0)
     wide["z"].above(Group([wide["k"], wide["v"]]), 44)
@@ -155,8 +157,9 @@ def cross_attention_step_by_step() -> Diagram:
         narrow[after].below(narrow[before], gap)
     return Diagram(
         "Cross-attention, step by step: four target vectors read three rows of memory",
-        "X has a row for each of the four words of the target, and becomes the queries Q. The memory Z has three rows, "
-        "for feles, se and videt, and becomes the keys K and the values V. Q times K transposed is 4 by 3, a score for "
+        "X has a row for each of four steps, named by the token that was read and the one to be written, such as "
+        "“cat → sees”. It becomes the queries Q. The memory Z has three rows, for feles, "
+        "se and videt, and becomes the keys K and the values V. Q times K transposed is 4 by 3, a score for "
         "each query and key. Divided by the root of 4, and passed through a softmax by row, the scores become the "
         "weights A. A times V is the output, 4 by 4. The row of “cat” is framed: its scores 2, 2 and 4 become 1, 1 "
         f"and 2, and “cat” gives {weights[cat, videt]:.2f} of its weight to “videt”, the source of “sees”.",
