@@ -92,8 +92,8 @@ def masked_softmax(scores: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
     tensor([[0., 0.]])
     """
     check_mask(mask, scores.shape)
-    # A row of nothing but -inf would be nan on the way: hidden at the end, but reported by anyone who looks for nan in
-    # the gradients. Such a row keeps its scores through the softmax and loses its weights after it.
+    # An empty row would give 0/0 = nan. So an empty row is not masked before the softmax, and its weights are set to 0
+    # after it.
     empty = ~mask.any(dim=-1, keepdim=True)  # (..., query, 1)
     weights = softmax(scores.where(mask | empty, -torch.inf))  # (..., query, key)
     return weights.where(mask, 0.0)  # (..., query, key)

@@ -86,7 +86,8 @@ def mask_before_softmax() -> Diagram:
         text(late, strong=True).below(_matrix_of(wide["wrong"]), 10),
     ]
     across = [
-        arrow(both, wide["scores"], sides=ACROSS),
+        arrow(wide["q"], wide["scores"], role="query", sides=ACROSS),
+        arrow(wide["k"], wide["scores"], role="key", sides=ACROSS),
         arrow(wide["scaled"], _matrix_of(wide["every"]), "softmax", sides=ACROSS),
         arrow(wide["right"], wide["y"], role="weight", sides=ACROSS),
         arrow(wide["v"], wide["y"], role="value", sides=("bottom", "bottom"), reach=16),
@@ -126,10 +127,40 @@ def mask_before_softmax() -> Diagram:
     )
 
 
+def weights_without_the_division() -> Diagram:
+    """Draw Chapter 5: the three scores that “sees” may use, divided and not, and their weights.
+
+    >>> print(weights_without_the_division().description[-33:])
+    the weights are 0.12, 0.87, 0.02.
+    """
+    scores = (Q @ K.T)[SEES, : SEES + 1].expand(2, -1) * torch.tensor([[SCALE], [1.0]])  # (case, key)
+    weights = torch.softmax(scores, dim=-1)  # (case, key)
+    keys = TOKENS[: SEES + 1]
+
+    def parts() -> tuple[Part, Part]:
+        return (
+            matrix(scores, "weight", "scores of “sees”", ["÷ 2", "undivided"], keys),
+            matrix(weights, "weight", "weights", ["÷ 2", "undivided"], keys),
+        )
+
+    start, end = parts()
+    end.right_of(start, 84)
+    above, below = parts()
+    below.below(above, 44, align="start")
+    return Diagram(
+        "Without the division, one weight takes nearly all",
+        f"The scores of “sees” with the tokens up to itself, twice. Divided by 2, they are {_listed(scores[0])}, and "
+        f"the weights are {_listed(weights[0])}. Undivided, they are {_listed(scores[1])}, and the weights are "
+        f"{_listed(weights[1])}.",
+        [start, end, arrow(start, end, "softmax", sides=ACROSS)],
+        narrow=[above, below, arrow(above, below, "softmax", sides=DOWN)],
+    )
+
+
 def leak_of_a_late_mask() -> Diagram:
     """Draw Chapter 5: one score of the future is changed, once for each order of mask and softmax.
 
-    >>> print(leak_of_a_late_mask().description[-67:])
+    >>> print(leak_of_a_late_mask().description[-69:])
     masked too late, their sum changes from 0.36 to 0.92: that is a leak.
     """
     mask = causal_mask(len(TOKENS))[SEES].expand(2, -1)  # (case, key)
@@ -153,7 +184,7 @@ def leak_of_a_late_mask() -> Diagram:
     start, above, below = parts([])
     below.below(above, 22, align="start")
     start = matrix(scaled, "weight", "scaled, row “sees”", rows, TOKENS).left_of(Group([above, below]), 60)
-    small, first_small, late_small = parts(["scores 3", "scores 0"])
+    small, first_small, late_small = parts(["itself: 3", "itself: 0"])
     first_small.below(small, 30, align="start")
     late_small.below(first_small, 22, align="start")
     return Diagram(
@@ -202,7 +233,7 @@ def causal_and_padding() -> Diagram:
 def one_look_up() -> Diagram:
     """Draw Chapter 5: sixteen pairs of symbols, a question, and its answer.
 
-    >>> one_look_up().description[-56:]
+    >>> one_look_up().description[-54:]
     'The pair 18 : 52 has 18 in front, so the answer is 52.'
     """
     drawn = draw_look_ups(1, torch.Generator().manual_seed(0))

@@ -38,7 +38,9 @@ def test_defaults_and_comments_stay():
     assert "def attend(query, key, value, mask=None, scale=1.0, bias=None):" in shown(attend)
     comments = [line.strip() for line in shown(masked_softmax).splitlines() if line.strip().startswith("#")]
     assert (
-        " ".join(comments).replace(" # ", " ").startswith("# A row of nothing but -inf would be nan on the way: hidden")
+        " ".join(comments)
+        .replace(" # ", " ")
+        .startswith("# An empty row would give 0/0 = nan. So an empty row is not masked")
     )
 
 
