@@ -22,7 +22,7 @@ UNDRAWN = """() => [...document.querySelectorAll(".math")]
     .filter((formula) => !formula.querySelector("mjx-container") || formula.querySelector("mjx-merror"))
     .map((formula) => formula.textContent.trim())"""
 # Lines of code are left to the theme, which thinks about them for a third of a second.
-UNREACHED = """() => [...document.querySelectorAll("main *:not(pre)")]
+UNREACHED = """() => [...document.querySelectorAll("main *:not(pre, svg *)")]
     .filter((box) => ["auto", "scroll"].includes(getComputedStyle(box).overflowX) && box.clientWidth)
     .filter((box) => box.scrollWidth > box.clientWidth + 1)
     .filter((box) => box.tabIndex < 0 && !box.querySelector("a, button, input, [tabindex]"))
