@@ -10,7 +10,7 @@ from pathlib import Path
 from IPython.display import display
 
 from course_lib.findings import Findings, Statement
-from course_lib.measurements import Measurement, standing
+from course_lib.measurements import Measurement, side, standing
 
 
 class BrokenClaim(AssertionError):
@@ -80,7 +80,7 @@ def opponent(
     of the two errors is missing, and for what cannot be a standard error.
 
     >>> opponent("exact captions, one vector", 0.926, ours=0.994, cases=500)
-    opponent exact captions, one vector: 0.926 ± 0.012 (ours 0.9940 ± 0.0035, ahead by 5.6 standard errors)
+    opponent exact captions, one vector: 0.926 ± 0.012 (ours 0.9940 (497 of 500), ahead by 5.6 standard errors)
     >>> opponent("bits a character, Kneser-Ney", 1.866, ours=1.868, higher_is_better=False)
     opponent bits a character, Kneser-Ney: 1.866 (ours 1.868, behind by 0.002, lower is better)
     """
@@ -91,12 +91,14 @@ def opponent(
         if not math.isfinite(measured.value):
             raise ValueError(f'opponent "{name}": {argument} got {measured.value:g}, expected a finite number')
     lead = own.value - theirs.value if higher_is_better else theirs.value - own.value
-    # Four digits, since rivals may be close.
-    comparison = f"ours {own.text(4)}, {standing(lead, math.hypot(own.standard_error, theirs.standard_error))}"
+    spread = math.hypot(own.standard_error, theirs.standard_error)
+    comparison, beside = standing(lead, spread), side(lead, spread)
     if not higher_is_better:
-        comparison += ", lower is better"
+        comparison, beside = f"{comparison}, lower is better", f"{beside}, lower is better"
     _record(kind="opponent", name=name, value=theirs.value, ours=own.value, higher_is_better=higher_is_better)
-    _show(Statement("opponent", name, theirs.text(4), comparison, holds=None))
+    # Four digits, since rivals may be close.
+    words = own.text(4)
+    _show(Statement("opponent", name, theirs.text(4), f"ours {words}, {comparison}", None, f"{words} ({beside})"))
 
 
 @contextmanager
@@ -112,10 +114,9 @@ def findings(caption: str) -> Iterator[None]:
     ...     control("exact, uniform attention", 0.21, at_most=0.5, cases=500)
     ...     opponent("exact, one vector", 0.926, ours=0.994, cases=500)
     Captions of 500 fresh scenes
-              What was measured         Value            Expected, or ours
-    claim     exact                     0.9940 ± 0.0035  at least 0.95 ✓
-    control   exact, uniform attention  0.210 ± 0.018    at most 0.5 ✓
-    opponent  exact, one vector         0.926 ± 0.012    ours 0.9940 ± 0.0035, ahead by 5.6 standard errors
+    claim     exact                     0.9940 (497 of 500)  at least 0.95 ✓
+    control   exact, uniform attention  0.210 ± 0.018        at most 0.5 ✓
+    opponent  exact, one vector         0.926 ± 0.012        ours 0.9940 (497 of 500), ahead by 5.6 standard errors
     """
     global _table
     if not caption.strip():

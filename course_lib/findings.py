@@ -3,13 +3,13 @@
 import html
 from dataclasses import dataclass, field
 
-HEADINGS = ("What was measured", "Value", "Expected, or ours")
+HEADINGS = ("What was measured", "Value", "Ours")
 LEFT = 'style="text-align: left"'  # Jupyter sets the cells of a table to the right
 
 
 @dataclass(frozen=True)
 class Statement:
-    """One claim, control or opponent in words; `holds` is None where nothing has to hold.
+    """One claim, control or opponent in words; `holds` is None where nothing has to hold, `ours` is for an opponent.
 
     >>> print(Statement("control", "uniform attention", "0.28", "at most 0.5", holds=True))
     control  uniform attention: 0.28 (at most 0.5)
@@ -20,13 +20,14 @@ class Statement:
     value: str
     comparison: str
     holds: bool | None
+    ours: str = ""
 
     def __str__(self) -> str:
         return f"{self.kind:8} {self.name}: {self.value} ({self.comparison})"
 
     @property
     def verdict(self) -> str:
-        """The last column: the bound and whether the value keeps to it, or how ours compares."""
+        """The last column in a terminal: the bound and whether the value keeps to it, or how ours compares."""
         return self.comparison + {True: " ✓", False: " ✗", None: ""}[self.holds]
 
 
@@ -34,39 +35,44 @@ class Statement:
 class Findings:
     """The table of an experiment: HTML in Jupyter and in the book, and plain text in a terminal.
 
+    The text has the bound of every statement. The HTML is for readers: a bound is shown where the value breaks it, and
+    the page of claims lists all of them.
+
     >>> Findings("On 500 scenes", [Statement("claim", "exact captions", "0.991", "at least 0.95", holds=True)])
     On 500 scenes
-           What was measured  Value  Expected, or ours
-    claim  exact captions     0.991  at least 0.95 ✓
+    claim  exact captions  0.991  at least 0.95 ✓
     """
 
     caption: str
     statements: list[Statement] = field(default_factory=list)
 
     def __repr__(self) -> str:
-        rows = [("", *HEADINGS)]
-        rows += [(each.kind, each.name, each.value, each.verdict) for each in self.statements]
+        rows = [(each.kind, each.name, each.value, each.verdict) for each in self.statements]
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
         return "\n".join([self.caption, *(line.rstrip() for line in lines)])
 
     def _repr_html_(self) -> str:
-        headings = "".join(f'<th scope="col" {LEFT}>{heading}</th>' for heading in HEADINGS)
-        rows = "\n".join(f"<tr>{_cells(each)}</tr>" for each in self.statements)
+        columns = 3 if any(each.ours for each in self.statements) else 2
+        headings = "".join(f'<th scope="col" {LEFT}>{heading}</th>' for heading in HEADINGS[:columns])
+        rows = "\n".join(f"<tr>{''.join(_cells(each)[:columns])}</tr>" for each in self.statements)
         return (
             f'<table class="table findings">\n<caption {LEFT}>{_escaped(self.caption)}</caption>\n'
             f"<thead><tr>{headings}</tr></thead>\n<tbody>\n{rows}\n</tbody>\n</table>"
         )
 
 
-def _cells(statement: Statement) -> str:
+def _cells(statement: Statement) -> tuple[str, str, str]:
     """Return the cells of one row; a claim is what a reader expects, so the two other kinds are marked by a word."""
     mark = "" if statement.kind == "claim" else f"<strong>{statement.kind}:</strong> "
-    name = f'<th scope="row" {LEFT}>{mark}{_escaped(statement.name)}</th>'
-    verdict = _escaped(statement.verdict)
+    value = _escaped(statement.value)
     if statement.holds is False:
-        verdict = f"<strong>{verdict}</strong>"
-    return f"{name}<td {LEFT}>{_escaped(statement.value)}</td><td {LEFT}>{verdict}</td>"
+        value += f" <strong>✗ not {_escaped(statement.comparison)}</strong>"
+    return (
+        f'<th scope="row" {LEFT}>{mark}{_escaped(statement.name)}</th>',
+        f"<td {LEFT}>{value}</td>",
+        f"<td {LEFT}>{_escaped(statement.ours)}</td>",
+    )
 
 
 def _escaped(text: str) -> str:

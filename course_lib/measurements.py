@@ -3,6 +3,7 @@
 import math
 from dataclasses import dataclass
 
+FEW = 5  # cases: with fewer, the normal distribution behind a standard error does not fit
 CLEAR = 3  # standard errors: over five seeds, chance alone gets that far once in 25 times
 
 
@@ -19,10 +20,12 @@ class Measurement:
     >>> print(Measurement(1.8664, error=0.013), Measurement(0.9912))
     1.866 ± 0.013 0.991
 
-    The formula gives 0 where no case differs from the others, which would promise too much: there we say what we saw.
+    Where fewer than five cases differ from the others, the formula promises too much: there we say what we counted.
 
     >>> print(Measurement(1.0, cases=1000))
     1,000 of 1,000
+    >>> print(Measurement(0.996, cases=500))
+    0.9960 (498 of 500)
     """
 
     value: float
@@ -51,31 +54,53 @@ class Measurement:
 
     def text(self, digits: int = 3) -> str:
         """Return the value with its standard error; where none is known, the value to so many digits."""
-        if self.cases is not None and self.value in (0, 1):
-            return f"{round(self.value * self.cases):,} of {self.cases:,}"
+        counted = "" if self.cases is None else f"{round(self.value * self.cases):,} of {self.cases:,}"
+        if counted and self.value in (0, 1):
+            return counted
         if self.standard_error == 0:
             return f"{self.value:.{digits}g}"
         # The error has two digits, and the value ends where the error does.
         exponent = int(f"{self.standard_error:.1e}".partition("e")[2])
         decimals = max(0, 1 - exponent)
-        return f"{self.value:.{decimals}f} ± {self.standard_error:.{decimals}f}"
+        value = f"{self.value:.{decimals}f}"
+        if counted and round(min(self.value, 1 - self.value) * self.cases) < FEW:
+            return f"{value} ({counted})"
+        return f"{value} ± {self.standard_error:.{decimals}f}"
+
+
+def side(lead: float, error: float) -> str:
+    """Return in a word or three how we stand to a rival: `lead` is how much better ours is, `error` its standard error.
+
+    Less than three standard errors are no clear difference; where no error is known, it is 0 and any lead counts.
+
+    >>> side(0.068, 0.0123), side(-0.002, 0), side(0.002, 0.0017), side(0, 0)
+    ('ahead', 'behind', 'no clear difference', 'no difference')
+    """
+    if lead == 0:
+        return "no difference"
+    # The number of standard errors that `standing` shows decides.
+    if error > 0 and round(abs(lead) / error, 1) < CLEAR:
+        return "no clear difference"
+    return _direction(lead)
 
 
 def standing(lead: float, error: float) -> str:
-    """Return in words how we stand to a rival: `lead` is how much better ours is, `error` its standard error or 0.
-
-    Less than three standard errors are no clear difference.
+    """Return the same as `side`, and by how much.
 
     >>> standing(0.068, 0.0123), standing(-0.002, 0)
     ('ahead by 5.5 standard errors', 'behind by 0.002')
     >>> standing(0.002, 0.0017), standing(0, 0)
     ('no clear difference (ahead by 1.2 standard errors)', 'no difference')
     """
-    side = "ahead" if lead > 0 else "behind"
+    words = side(lead, error)
     if lead == 0:
-        return "no difference"
+        return words
     if error == 0:
-        return f"{side} by {abs(lead):.3g}"
-    distance = round(abs(lead) / error, 1)  # what is shown decides
-    words = f"{side} by {distance:.1f} standard errors"
-    return words if distance >= CLEAR else f"no clear difference ({words})"
+        return f"{words} by {abs(lead):.3g}"
+    distance = f"{abs(lead) / error:.1f} standard errors"
+    direction = _direction(lead)
+    return f"{words} by {distance}" if words == direction else f"{words} ({direction} by {distance})"
+
+
+def _direction(lead: float) -> str:
+    return "ahead" if lead > 0 else "behind"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from sphinx.environment.collectors.toctree import TocTreeCollector
 
-from course_lib.authoring.ledger_entries import read_ledger
+from course_lib.authoring.ledger_entries import claims_of, read_ledger
 from course_lib.authoring.plain.index import NOTEBOOK, Index
 from course_lib.authoring.plain.notebook import plain_page
 from course_lib.authoring.seeds_in_tables import with_seeds
@@ -67,9 +67,9 @@ def lead_to_plain_notebooks(app, page, template, context, doctree):
 
 def show_seeds(app, page, template, context, doctree):
     """Let the tables of a chapter say what all seeds of the ledger found: the page itself is one of them."""
-    if chapter := re.match(r"book/(\d\d)_", page):
+    if "body" in context:
         ledger = read_ledger(Path(app.srcdir, "book", "_data", "claims.json"))
-        context["body"] = with_seeds(context["body"], ledger.get(chapter[1], {}).get("claims", []))
+        context["body"] = with_seeds(context["body"], claims_of(ledger, page))
 
 
 def complete_solutions(app, page, source):

@@ -21,6 +21,16 @@ def read_ledger(path: str | Path) -> dict[str, dict]:
         raise CourseError(f"there is no {path} yet: run `course claims`") from None
 
 
+def claims_of(chapters: dict[str, dict], page: str) -> list[dict]:
+    """Return the claims of a page of the book such as "book/05_scaling_and_masking"; of what is no chapter, none.
+
+    >>> claims_of({"05": {"claims": [{"name": "scaled"}]}}, "book/05_scaling_and_masking")
+    [{'name': 'scaled'}]
+    """
+    chapter = re.match(r"book/(\d\d)_", page)
+    return chapters.get(chapter[1], {}).get("claims", []) if chapter else []
+
+
 def as_json(chapters: dict[str, dict]) -> str:
     """Return the file that holds `chapters`, one line a list of numbers, so that one new value changes one line."""
     text = json.dumps({"chapters": dict(sorted(chapters.items()))}, indent=1, ensure_ascii=False)

@@ -2,6 +2,7 @@
 
 import ast
 import base64
+import json
 import re
 
 import nbformat
@@ -11,6 +12,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 from course_lib.authoring.plain.index import Index
 from course_lib.authoring.plain.notebook import plain_notebook, plain_page
 from course_lib.authoring.plain.text import Writer
+from course_lib.findings import Findings, Statement
 from course_lib.project import CourseError, root
 
 CONFIG = """
@@ -33,6 +35,7 @@ WORKS = r"""
 """
 GLOSSARY = "# Glossary\n\n```{glossary}\nbeam search\n  A way to write.\n\nGELU\n  A curve.\n```\n"
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+CLAIMS = [{"name": "scaled", "values": [0.97, 0.99, 0.98]}]
 KERNEL = {"name": "python3", "display_name": "Python 3", "language": "python"}
 
 
@@ -60,6 +63,8 @@ def write_book(home, address="https://book.test"):
     (home / "book/intro.md").write_text("# Welcome\n")
     (home / "book/glossary.md").write_text(GLOSSARY)
     (home / "book/references.bib").write_text(WORKS)
+    (home / "book/_data").mkdir()
+    (home / "book/_data/claims.json").write_text(json.dumps({"chapters": {"05": {"claims": CLAIMS}}}))
     (home / "_config.yml").write_text(CONFIG.format(address=address))
     (home / "_toc.yml").write_text(CONTENTS)
     return Index(home)
@@ -199,6 +204,13 @@ def test_an_explorer_keeps_its_sentence_and_leads_to_the_book(index):
         '<div class="dot-explorer"><svg></svg>\n<p>Slide.</p></div>\n'
         f'<p><a href="{URL}/05_five.html">Open it in the book.</a></p>'
     ]
+
+
+def test_a_table_of_findings_says_what_all_seeds_found(index):
+    table = Findings("Right answers", [Statement("claim", "scaled", "0.98", "at least 0.9", holds=True)])
+    shown = new_output("display_data", data={"text/html": table._repr_html_(), "text/plain": repr(table)})
+    (cell,) = plain(index, new_code_cell("state()", outputs=[shown]))
+    assert "0.97 to 0.99</td>" in cell.outputs[0].data["text/html"]
 
 
 def test_a_drawing_becomes_a_picture_that_needs_no_trust(index):

@@ -9,8 +9,10 @@ from course_lib.measurements import Measurement, standing
     ("measurement", "text"),
     [
         (Measurement(0.316, cases=500), "0.316 ± 0.021"),
-        (Measurement(0.994, cases=500), "0.9940 ± 0.0035"),
-        (Measurement(0.5, cases=1), "0.50 ± 0.50"),
+        (Measurement(0.99, cases=500), "0.9900 ± 0.0044"),
+        (Measurement(0.992, cases=500), "0.9920 (496 of 500)"),
+        (Measurement(1 / 2892, cases=2892), "0.00035 (1 of 2,892)"),
+        (Measurement(0.5, cases=100), "0.500 ± 0.050"),
         (Measurement(0.0, cases=1200), "0 of 1,200"),
         (Measurement(1.0, cases=1), "1 of 1"),
         (Measurement(1.8664, error=0.0133), "1.866 ± 0.013"),

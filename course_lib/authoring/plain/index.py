@@ -10,6 +10,7 @@ import yaml
 from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell, new_notebook
 
+from course_lib.authoring.ledger_entries import claims_of, read_ledger
 from course_lib.authoring.notebooks import read_notebook
 from course_lib.authoring.plain.blocks import Block, blocks
 from course_lib.authoring.plain.citations import Bibliography
@@ -41,6 +42,7 @@ class Index:
         address = config["html"]["baseurl"]
         self.address = None if NOWHERE.match(address) else f"{address.rstrip('/')}/"
         self.bibliography = Bibliography(home / "book/references.bib")
+        self.ledger = read_ledger(home / "book/_data/claims.json")
         self.pages, self.labels, self.terms = {}, {}, {}
         numbers = Counter()
         for page in _pages(contents):
@@ -60,6 +62,10 @@ class Index:
     def notebooks(self) -> list[str]:
         """The pages that have a plain form: chapters and their exercises."""
         return [page for page in self.pages if NOTEBOOK.match(page)]
+
+    def claims(self, page: str) -> list[dict]:
+        """Return what a chapter states, with the values of all seeds."""
+        return claims_of(self.ledger, page)
 
     def number(self, label: str) -> str:
         """Return the number of a figure or an equation, such as 5.2."""

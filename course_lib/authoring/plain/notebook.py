@@ -13,6 +13,7 @@ from course_lib.authoring.notebooks import as_json, is_folded, number_cells, rea
 from course_lib.authoring.plain.index import Index, figure_label
 from course_lib.authoring.plain.quizzes import as_markdown, questions_of
 from course_lib.authoring.plain.text import EXPLORER, Writer
+from course_lib.authoring.seeds_in_tables import with_seeds
 
 TITLE = re.compile(r"<title>(.*?)</title>", re.DOTALL)
 # The tag keeps the cell out of what a grader executes; `%pip` installs into the Python that runs the notebook.
@@ -110,4 +111,6 @@ def _plain_output(output: NotebookNode, writer: Writer) -> NotebookNode | None:
         data["text/html"] = _as_picture(data["image/svg+xml"])
     if EXPLORER.search(data.get("text/html", "")):
         data["text/html"] = writer.explorer(data["text/html"])
+    if "text/html" in data:
+        data["text/html"] = with_seeds(data["text/html"], writer.index.claims(writer.page))
     return output
