@@ -98,7 +98,7 @@ def opponent(
     _record(kind="opponent", name=name, value=theirs.value, ours=own.value, higher_is_better=higher_is_better)
     # Four digits, since rivals may be close.
     words = own.text(4)
-    _show(Statement("opponent", name, theirs.text(4), f"ours {words}, {comparison}", None, f"{words} ({beside})"))
+    _show(Statement("opponent", name, theirs.text(4), f"ours {words}, {comparison}", None, f"{words}, {beside}"))
 
 
 @contextmanager

@@ -6,7 +6,7 @@ import pytest
 from course_lib.findings import Findings, Statement
 
 CAPTION = "Scenes & captions <of 500>"
-OURS = "0.9940 ± 0.0035 (ahead)"
+OURS = "0.9940 ± 0.0035, ahead"
 STATEMENTS = [
     Statement("claim", "exact <i>", "0.9940 ± 0.0035", "at least 0.95", holds=True),
     Statement("control", "uniform & even", "0.80", "at most 0.5", holds=False),
