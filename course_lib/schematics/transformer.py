@@ -101,70 +101,69 @@ def cross_attention_step_by_step() -> Diagram:
     key, value = MEMORY @ W_K.T, MEMORY @ W_V.T  # (source, d_key), (source, d_value)
     output, weights = scaled_dot_product_attention(Q, key, value)  # (time, d_value), (time, source)
     cat, videt = TOKENS.index("cat"), SOURCE_TOKENS.index("videt")
-    steps = [f"{read} → {written}" for read, written in zip(TOKENS, (*TOKENS[1:], END), strict=True)]
 
-    def parts(names: bool) -> dict[str, Part]:
-        """Return all matrices; where they stand below each other, `names` are given to other rows than beside."""
-        rows, source = (steps, ()) if names else ((), SOURCE_TOKENS)
+    def parts() -> dict[str, Part]:
+        """Return all matrices; each row has the name of its token."""
         return {
-            "x": matrix(X, title="X", rows=TOKENS if names else steps, highlight=cat),
+            "x": matrix(X, title="X", rows=TOKENS, highlight=cat),
             "z": matrix(MEMORY, "memory", "Z", rows=SOURCE_TOKENS),
-            "q": matrix(Q, "query", "Q", highlight=cat),
-            "k": matrix(key, "key", "K", rows=source),
-            "v": matrix(value, "value", "V", rows=source),
-            "s": matrix(Q @ key.T, "weight", "Q Kᵀ", rows or TOKENS, SOURCE_TOKENS, highlight=cat),
-            "t": matrix(Q @ key.T / 2, "weight", "Q Kᵀ / 2", rows, SOURCE_TOKENS[: 3 * names], highlight=cat),
-            "a": matrix(weights, "weight", "A", rows, SOURCE_TOKENS, highlight=cat),
-            "y": matrix(output, "value", "Y = A V", steps, highlight=cat),
+            "q": matrix(Q, "query", "Q", rows=TOKENS, highlight=cat),
+            "k": matrix(key, "key", "K", rows=SOURCE_TOKENS),
+            "v": matrix(value, "value", "V", rows=SOURCE_TOKENS),
+            "s": matrix(Q @ key.T, "weight", "Q Kᵀ", TOKENS, SOURCE_TOKENS, highlight=cat),
+            "t": matrix(Q @ key.T / 2, "weight", "Q Kᵀ / 2", TOKENS, highlight=cat),  # columns as before and after
+            "a": matrix(weights, "weight", "A", TOKENS, SOURCE_TOKENS, highlight=cat),
+            "y": matrix(output, "value", "Y = A V", TOKENS, highlight=cat),
         }
 
-    def finish(x, z, q, k, v, s, t, a, y) -> list[Part | Arrow]:
+    def finish(x, z, q, k, v, s, t, a, y, narrow: bool) -> list[Part | Arrow]:
+        """Return all matrices and the arrows between them; where it is `narrow`, V stands below K."""
+        to_value = [arrow(z, v, "W_v", "value", DOWN)]
+        if narrow:
+            label = text("W_v", "value", strong=True).below(k, 22)
+            label.move(k.bounds[2] - label.bounds[2], 0)
+            to_value = [label, arrow(z, v, role="value", sides=("right", "right"), reach=4)]
         return [
             *(x, z, q, k, v, s, t, a, y),
+            *to_value,
             arrow(x, q, "W_q", "query", DOWN),
             arrow(z, k, "W_k", "key", DOWN),
-            arrow(z, v, "W_v", "value", DOWN),
             arrow(q, s, role="query", sides=DOWN),
-            arrow(k, s, role="key", sides=DOWN),
+            arrow(k, s, role="key", sides=("bottom", "right") if narrow else DOWN),
             arrow(s, t, "÷ √4", "weight"),
             arrow(t, a, "softmax", "weight"),
             arrow(a, y, role="weight"),
-            arrow(v, y, role="value", sides=("bottom", "right")),
+            arrow(v, y, role="value", sides=("bottom" if narrow else "right", "right"), reach=6),
         ]
 
-    wide, narrow = parts(names=False), parts(names=True)
-    beside(wide["s"], wide["t"], gap=46)
-    wide["a"].right_of(wide["t"], 78)
+    wide, narrow = parts(), parts()
+    beside(wide["s"], wide["t"], gap=44)
+    wide["a"].right_of(wide["t"], 74)
     wide["y"].below(wide["a"], 40)
     wide["q"].above(wide["s"], 44)
     wide["x"].above(wide["q"], 44)
-    wide["x"].move(wide["s"].bounds[0] - wide["x"].bounds[0], 0)  # its names are longer
-    wide["v"].right_of(wide["q"])
-    wide["v"].move(wide["a"].bounds[2] + 34 - wide["v"].middle[0], 0)  # its arrow passes by A
-    wide["k"].right_of(wide["q"])
-    wide["k"].move(wide["t"].middle[0] - wide["k"].middle[0], 0)
+    for column, above in (("t", "k"), ("a", "v")):
+        wide[above].right_of(wide["q"])
+        wide[above].move(wide[column].middle[0] - wide[above].middle[0], 0)
     wide["z"].above(Group([wide["k"], wide["v"]]), 44)
     wide["z"].move(0, wide["x"].body[1] - wide["z"].body[1])
-    three = beside(narrow["q"], narrow["k"], narrow["v"], gap=7)
-    left, _, right, _ = three.bounds
-    narrow["x"].above(three, 44)
-    narrow["z"].above(three, 44)
-    narrow["z"].move(right - narrow["z"].bounds[2], narrow["x"].body[1] - narrow["z"].body[1])
-    narrow["x"].move(left - narrow["x"].bounds[0], 0)
-    narrow["s"].below(three, 40)
-    narrow["s"].move(left + narrow["y"].middle[0] - narrow["y"].bounds[0] - narrow["s"].middle[0], 0)
-    for before, after, gap in (("s", "t", 46), ("t", "a", 46), ("a", "y", 40)):
+    for before, after, gap in (("x", "q", 44), ("q", "s", 44), ("s", "t", 46), ("t", "a", 46), ("a", "y", 40)):
         narrow[after].below(narrow[before], gap)
+    for left, right in (("x", "z"), ("q", "k"), ("t", "v")):
+        narrow[right].right_of(narrow[left], align="start")
+        narrow[right].move(narrow["y"].bounds[0] + 338 - narrow[right].bounds[2], 0)
+    for part in ("x", "q"):  # as far from Z and K as there is room
+        narrow[part].move(narrow["y"].bounds[0] - narrow[part].bounds[0], 0)
     return Diagram(
         "Cross-attention, step by step: four target vectors read three rows of memory",
-        "X has a row for each of four steps, named by the token that was read and the one to be written, such as "
-        "“cat → sees”. It becomes the queries Q. The memory Z has three rows, for feles, "
-        "se and videt, and becomes the keys K and the values V. Q times K transposed is 4 by 3, a score for "
-        "each query and key. Divided by the root of 4, and passed through a softmax by row, the scores become the "
-        "weights A. A times V is the output, 4 by 4. The row of “cat” is framed: its scores 2, 2 and 4 become 1, 1 "
+        "X has a row for each of four steps, named by the token that was just read. It becomes the queries Q. The "
+        "memory Z has three rows, for feles, se and videt, and becomes the keys K and the values V. Q times K "
+        "transposed is 4 by 3, a score for each query and key. Divided by the root of 4, and passed through a softmax "
+        "by row, the scores become the weights A. A times V is the output, 4 by 4. The row of “cat” is framed: its "
+        "scores 2, 2 and 4 become 1, 1 "
         f"and 2, and “cat” gives {weights[cat, videt]:.2f} of its weight to “videt”, the source of “sees”.",
-        finish(**wide),
-        narrow=finish(**narrow),
+        finish(**wide, narrow=False),
+        narrow=finish(**narrow, narrow=True),
     )
 
 
