@@ -31,17 +31,17 @@ def attention_step_by_step() -> Diagram:
     output, weights = scaled_dot_product_attention(Q, K, V)
 
     def steps(narrow: bool) -> dict[str, Part]:
-        """Return all matrices: only a wide one has room to say what a row of W adds up, and A and Y beside Q Kᵀ."""
-        rows = TOKENS if narrow else ()
+        """Return all matrices: only a wide one has room for names beside the rows of W, Q, K, V, and A beside Q Kᵀ."""
+        rows, made = (TOKENS, ()) if narrow else ((), TOKENS)
         added = [() if narrow else _added(weight) for weight in (W_Q, W_K, W_V)]
         return {
             "x": matrix(X, title="X", rows=TOKENS, columns=FEATURES, highlight=LAST),
             "w_q": matrix(W_Q, "query", "W_q", rows=added[0]),
             "w_k": matrix(W_K, "key", "W_k", rows=added[1]),
             "w_v": matrix(W_V, "value", "W_v", rows=added[2]),
-            "q": matrix(Q, "query", "Q", highlight=LAST),
-            "k": matrix(K, "key", "K"),
-            "v": matrix(V, "value", "V"),
+            "q": matrix(Q, "query", "Q", rows=made, highlight=LAST),
+            "k": matrix(K, "key", "K", rows=made),
+            "v": matrix(V, "value", "V", rows=made),
             "s": matrix(Q @ K.T, "weight", "dot products Q Kᵀ", TOKENS, TOKENS, highlight=LAST),
             "a": matrix(weights, "weight", "A", rows, TOKENS, highlight=LAST),
             "y": matrix(output, "value", "Y = A V", rows, highlight=LAST),
@@ -77,7 +77,10 @@ def attention_step_by_step() -> Diagram:
     for name in ("q", "k", "v"):
         narrow[f"w_{name}"].above(narrow[name], 34)
     narrow["x"].above(narrow["w_k"], 40)
-    above = text("W_q, W_k, W_v: chosen by hand\n(a network learns them)").above(narrow["x"], 14)
+    above = text(
+        "W_q, W_k, W_v: chosen by hand (a network\nlearns them). Their rows say what is added\n"
+        f"up: row 1 of W_q adds {_added(W_Q)[0]}.\nRows of Q, K and V: {', '.join(TOKENS)}."
+    ).above(narrow["x"], 14)
     narrow["s"].below(three, 36)
     narrow["s"].move(three.bounds[0] - narrow["s"].bounds[0], 0)
     narrow["a"].below(narrow["s"], 52)
