@@ -1,24 +1,33 @@
 """Where a captioner looked, word by word."""
 
+from base64 import b64encode
 from collections.abc import Sequence
+from html import escape
+from io import BytesIO
 
 import torch
-from einops import rearrange
+from einops import rearrange, repeat
 from IPython.display import HTML
+from matplotlib.image import imsave
 
 from course_lib.explorers.markup import explorer
 from course_lib.shapes import check_shape
+
+DARK = 0.18  # the light on a location without weight, as in looking_explorer.js
 
 
 def explore_looking(images: torch.Tensor, captions: Sequence[Sequence[str]], weights: torch.Tensor) -> HTML:
     """Return an explorer in which the reader chooses a word and sees where the captioner looked.
 
     `images` is (scene, 3, side, side) from 0 to 1, `captions` the words of each scene, `weights` (scene, word,
-    location) on a square grid.
+    location) on a square grid whose side divides that of the image. Without script, the first picture stands there,
+    and beside it the same picture as lit for the first word of its caption.
 
     >>> shown = explore_looking(torch.zeros(1, 3, 4, 4), [["red"]], torch.full((1, 1, 4), 0.25))
     >>> '"words": ["red"], "weights": [[0.25, 0.25, 0.25, 0.25]]' in shown.data
     True
+    >>> shown.data.count("<img"), "<figcaption>“red”</figcaption>" in shown.data
+    (2, True)
     """
     sizes = check_shape(images, "scene 3 side side", "images")
     check_shape(weights, "scene word location", "weights", scene=sizes["scene"])
@@ -27,4 +36,29 @@ def explore_looking(images: torch.Tensor, captions: Sequence[Sequence[str]], wei
         pixels = (255 * rearrange(image.clamp(0, 1), "rgb y x -> (y x rgb)")).round().int().tolist()
         rounded = [[round(weight, 3) for weight in row] for row in rows[: len(caption)].tolist()]
         scenes.append({"side": sizes["side"], "pixels": pixels, "words": list(caption), "weights": rounded})
-    return explorer("looking", scenes, "", "choose a word, and see where the captioner looks")
+    word = escape(captions[0][0])
+    figure = _picture(images[0], "the picture", "A picture with two objects") + _picture(
+        _lit(images[0], weights[0, 0]), f"“{word}”", f"The picture as lit when the captioner wrote “{word}”"
+    )
+    return explorer("looking", scenes, figure, "choose a word, and see where the captioner looks")
+
+
+def _lit(image: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
+    """Return the image (3, side, side) under the light of weights (location,), the largest at full light."""
+    across = round(len(weights) ** 0.5)
+    height = image.shape[-1] // across
+    light = repeat(weights / weights.max(), "(y x) -> (y down) (x right)", y=across, down=height, right=height)
+    return image * (DARK + (1 - DARK) * light)
+
+
+def _picture(image: torch.Tensor, caption: str, alternative: str) -> str:
+    """Return an image (3, side, side) as a figure in HTML, with its pixels in the page itself."""
+    file = BytesIO()
+    # No version of a library in the file: the same pixels give the same page.
+    imsave(file, rearrange(image.clamp(0, 1), "rgb y x -> y x rgb").numpy(), format="png", metadata={"Software": None})
+    source = f"data:image/png;base64,{b64encode(file.getvalue()).decode()}"
+    return (
+        '<figure style="display: inline-block; margin: 0.4rem">'
+        f'<img src="{source}" width="140" height="140" style="image-rendering: pixelated" alt="{alternative}">'
+        f"<figcaption>{caption}</figcaption></figure>"
+    )
