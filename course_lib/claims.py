@@ -92,13 +92,12 @@ def opponent(
             raise ValueError(f'opponent "{name}": {argument} got {measured.value:g}, expected a finite number')
     lead = own.value - theirs.value if higher_is_better else theirs.value - own.value
     spread = math.hypot(own.standard_error, theirs.standard_error)
-    comparison, beside = standing(lead, spread), side(lead, spread)
+    comparison = f"ours {own.text(4)}, {standing(lead, spread)}"  # four digits, since rivals may be close
     if not higher_is_better:
-        comparison, beside = f"{comparison}, lower is better", f"{beside}, lower is better"
+        comparison += ", lower is better"
+    beside = {"ahead": "worse", "behind": "better"}.get(side(lead, spread), side(lead, spread))
     _record(kind="opponent", name=name, value=theirs.value, ours=own.value, higher_is_better=higher_is_better)
-    # Four digits, since rivals may be close.
-    words = own.text(4)
-    _show(Statement("opponent", name, theirs.text(4), f"ours {words}, {comparison}", None, f"{words}, {beside}"))
+    _show(Statement("opponent", name, theirs.text(4), comparison, None, beside))
 
 
 @contextmanager

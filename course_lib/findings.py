@@ -3,13 +3,13 @@
 import html
 from dataclasses import dataclass, field
 
-HEADINGS = ("What was measured", "Value", "Ours")
+HEADINGS = ("What was measured", "Value", "Compared with ours")
 LEFT = 'style="text-align: left"'  # Jupyter sets the cells of a table to the right
 
 
 @dataclass(frozen=True)
 class Statement:
-    """One claim, control or opponent in words; `holds` is None where nothing has to hold, `ours` is for an opponent.
+    """One claim, control or opponent in words; `holds` is None where nothing has to hold.
 
     >>> print(Statement("control", "uniform attention", "0.28", "at most 0.5", holds=True))
     control  uniform attention: 0.28 (at most 0.5)
@@ -20,7 +20,7 @@ class Statement:
     value: str
     comparison: str
     holds: bool | None
-    ours: str = ""
+    beside: str = ""  # for an opponent: how it stands to ours, in a word or three
 
     def __str__(self) -> str:
         return f"{self.kind:8} {self.name}: {self.value} ({self.comparison})"
@@ -53,7 +53,7 @@ class Findings:
         return "\n".join([self.caption, *(line.rstrip() for line in lines)])
 
     def _repr_html_(self) -> str:
-        columns = 3 if any(each.ours for each in self.statements) else 2
+        columns = 3 if any(each.beside for each in self.statements) else 2
         headings = "".join(f'<th scope="col" {LEFT}>{heading}</th>' for heading in HEADINGS[:columns])
         rows = "\n".join(f"<tr>{''.join(_cells(each)[:columns])}</tr>" for each in self.statements)
         return (
@@ -71,7 +71,7 @@ def _cells(statement: Statement) -> tuple[str, str, str]:
     return (
         f'<th scope="row" {LEFT}>{mark}{_escaped(statement.name)}</th>',
         f"<td {LEFT}>{value}</td>",
-        f"<td {LEFT}>{_escaped(statement.ours)}</td>",
+        f"<td {LEFT}>{_escaped(statement.beside)}</td>",
     )
 
 

@@ -12,7 +12,7 @@ TABLE = Findings(
     [
         Statement("claim", "exact <i>, 500 ± 2", "0.99", "at least 0.95", holds=True),
         Statement("control", "uniform", "0.20", "at most 0.5", holds=True),
-        Statement("opponent", "one vector", "0.92", "ours 0.99, ahead by 0.07", None, "0.99, ahead"),
+        Statement("opponent", "one vector", "0.92", "ours 0.99, ahead by 0.07", None, "worse"),
     ],
 )._repr_html_()
 LEDGER = [
@@ -27,9 +27,9 @@ def rows(page):
 
 def test_each_row_shows_the_range_of_its_own_values():
     head, exact, uniform, opponent = rows(with_seeds(TABLE, LEDGER))
-    assert head[1:] == ["Value", "Seeds: lowest to highest", "Ours"]
+    assert head[1:] == ["Value", "Seeds: lowest to highest", "Compared with ours"]
     assert exact[2] == "0.988 to 0.994" and uniform[2] == "" and opponent[2] == "0.9"
-    assert [row[3] for row in (exact, uniform, opponent)] == ["", "", "0.99, ahead"]
+    assert [row[3] for row in (exact, uniform, opponent)] == ["", "", "worse"]
 
 
 @pytest.mark.parametrize("page", [TABLE.replace("table findings", "table"), TABLE.replace("exact", "other")])
