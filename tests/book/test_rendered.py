@@ -21,6 +21,11 @@ DESKTOP, TELEPHONE = 1280, 390
 UNDRAWN = """() => [...document.querySelectorAll(".math")]
     .filter((formula) => !formula.querySelector("mjx-container") || formula.querySelector("mjx-merror"))
     .map((formula) => formula.textContent.trim())"""
+# The ink of a letter may pass its box a little, and a box that scrolls cuts it: the bar of a transpose sign was gone.
+CUT = """() => [...document.querySelectorAll('mjx-container[display="true"]')]
+    .filter((formula) => [...formula.querySelectorAll("mjx-c")].some((letter) =>
+        letter.getBoundingClientRect().top < formula.getBoundingClientRect().top + 2))
+    .map((formula) => formula.parentElement.textContent.trim())"""
 # Lines of code are left to the theme, which thinks about them for a third of a second.
 UNREACHED = """() => [...document.querySelectorAll("main *:not(pre, svg *)")]
     .filter((box) => ["auto", "scroll"].includes(getComputedStyle(box).overflowX) && box.clientWidth)
@@ -103,6 +108,7 @@ def test_page_is_sound_from_all_sides(page, addresses, way, name):
 def _seen(page: Page, colours: bool) -> Iterator[str]:
     """Say what is wrong with an open page for who looks at it."""
     yield from (f"does not draw the formula: {formula}" for formula in page.evaluate(UNDRAWN))
+    yield from (f"cuts the formula {formula}" for formula in page.evaluate(CUT))
     yield from (f"does not show the picture: {picture}" for picture in page.evaluate(UNSEEN))
     for width in (DESKTOP, TELEPHONE):
         page.set_viewport_size({"width": width, "height": 900})
