@@ -41,9 +41,11 @@ explore("query", (root, { key, value, query, names, reach }) => {
       setBar(row.cells[2], weights[index]);
     });
     const best = weights.indexOf(Math.max(...weights));
+    const alike = names.filter((_, index) => weights[index].toFixed(2) === weights[best].toFixed(2));
     spoken.textContent =
       `The query (${asked.map(asNumber).join(", ")}) gives ${weights[best].toFixed(2)} of its weight to ` +
-      `“${names[best]}”; the output is (${output.map(asNumber).join(", ")}).`;
+      `${alike.length > 1 ? "each of " : ""}${alike.map((name) => `“${name}”`).join(" and ")}; ` +
+      `the output is (${output.map(asNumber).join(", ")}).`;
   };
 
   const drag = (event) => {
