@@ -52,6 +52,14 @@ not summed => the sum of the weighted values
 + return weights[..., None] * values
 these are the weighted values before they are summed over the locations
 
+summed over the features => the sum of the weighted values
++ return (weights[..., None] * values).sum(dim=-1)
+this sums over the features; the axis that goes away is that of the locations, `dim=1`
+
+every weight row with every picture => the sum of the weighted values
++ return weights @ values
+this multiplies the weights of every picture with the values of every other; each picture has weights of its own
+
 values overwritten => inputs unchanged
 + return values.mul_(weights[..., None]).sum(dim=1)
 this multiplies the caller's values in place (`values *= ...`)
