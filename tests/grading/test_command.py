@@ -54,7 +54,8 @@ def test_untouched_stubs_fail_by_name_and_say_what_to_write(project, run):
         for task in exercise.tasks:
             assert f"write {task.signature}, which returns" in " ".join(out.split())
             for each in task.properties:
-                assert re.search(rf"  FAIL   {re.escape(each.name)}( \(as above\))? +0/{each.points}\n", out)
+                mark = "later" if each.only_when_right else "FAIL "
+                assert re.search(rf"  {mark}  {re.escape(each.name)}( \(as above\))? +0/{each.points}\n", out)
     assert "  ok " not in out
     assert out.splitlines()[-1] == "0/28    repeat with: course check 02 --seed 1"
 
@@ -276,6 +277,12 @@ def test_a_damaged_record_of_progress_stops_nothing(project, run, tmp_path):
     assert code == 0 and json.loads(out)["earned"] == 6
     assert err.count("\n") == 1 and "your progress begins anew" in err
     assert run("progress")[2] == ""
+
+
+def test_what_waits_for_the_values_does_not_read_like_a_fault(project, run):
+    project("02_mine.ipynb", *STUBS[:2], "def attend(weights, values):\n    return values.mean(dim=1)", PENALTY)
+    _, out, _ = run("check", "02_mine.ipynb")
+    assert re.search(r"\n  later  inputs unchanged +0/1\n +counts once the values are right ", out)
 
 
 # ---------------------------------------------------------------- answers that do not behave
