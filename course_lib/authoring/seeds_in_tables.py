@@ -40,5 +40,6 @@ def _range(values: list[float]) -> str:
     """Return the lowest and the highest value as they would be read: once where they look alike."""
     if not values:
         return ""
-    low, high = f"{min(values):.3g}", f"{max(values):.3g}"
+    # Four digits: with three, a range would not always hold the value beside it.
+    low, high = f"{min(values):.4g}", f"{max(values):.4g}"
     return low if low == high else f"{low} to {high}"

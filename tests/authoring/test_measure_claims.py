@@ -66,7 +66,7 @@ def test_a_table_of_findings_is_kept_as_text_and_as_html(course):
     (output,) = read_notebook(course.notebook("02_two")).cells[-1].outputs
     assert output.output_type == "display_data"
     assert output.data["text/plain"].splitlines()[0] == "On 10 scenes"
-    assert output.data["text/plain"].splitlines()[2].startswith("claim ")
+    assert output.data["text/plain"].splitlines()[1].startswith("claim ")
     assert output.data["text/html"].startswith('<table class="table findings">')
 
 

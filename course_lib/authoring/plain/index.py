@@ -42,7 +42,8 @@ class Index:
         address = config["html"]["baseurl"]
         self.address = None if NOWHERE.match(address) else f"{address.rstrip('/')}/"
         self.bibliography = Bibliography(home / "book/references.bib")
-        self.ledger = read_ledger(home / "book/_data/claims.json")
+        ledger = home / "book/_data/claims.json"
+        self.ledger = read_ledger(ledger) if ledger.exists() else {}  # of a book that has not been measured yet
         self.pages, self.labels, self.terms = {}, {}, {}
         numbers = Counter()
         for page in _pages(contents):
