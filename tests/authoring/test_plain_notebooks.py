@@ -159,6 +159,13 @@ def test_what_has_no_plain_form_or_leads_nowhere_is_refused(index, myst, said):
         Writer("book/05_five", index).text(myst)
 
 
+def test_two_pages_with_one_label_are_refused(tmp_path):
+    write_book(tmp_path)
+    nbformat.write(notebook("# Chapter 5 · Five", figure("fig-one")), tmp_path / "book/05_five.ipynb")
+    with pytest.raises(CourseError, match="book/05_five uses the label 'fig-one' of another page"):
+        Index(tmp_path)
+
+
 def plain(index, *cells):
     """Return the cells of a plain notebook behind the one that installs the course."""
     made = plain_notebook(notebook("# Chapter 5 · Five", *cells), "book/05_five", index)

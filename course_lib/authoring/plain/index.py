@@ -55,6 +55,8 @@ class Index:
             chapter = CHAPTER.search(f"/{page}")
             before = f"{int(chapter[1])}." if chapter else ""
             for kind, label in labels(notebook):
+                if label in self.labels:
+                    raise CourseError(f"{page} uses the label {label!r} of another page: choose one of its own")
                 numbers[before, kind] += 1
                 anchor = label if kind == "figure" else f"equation-{label}"
                 self.labels[label] = Place(f"{before}{numbers[before, kind]}", f"{page}.html#{anchor}")
