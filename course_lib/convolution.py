@@ -36,7 +36,10 @@ class ConvFeatures(nn.Module):
         self.position = nn.Linear(2, d_feature)
 
     def forward(self, images: torch.Tensor) -> torch.Tensor:
-        """Return the features; raises ValueError unless `images` has three colours and sides divisible by 4."""
+        """Return the features (batch, location, d_feature).
+
+        Raises ValueError unless `images` has three colours and sides divisible by 4.
+        """
         sizes = check_shape(images, "batch 3 height width", "images")
         if sizes["height"] % 4 or sizes["width"] % 4:
             raise ValueError(f"`images` has shape {tuple(images.shape)}, expected height and width divisible by 4")

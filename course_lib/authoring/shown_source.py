@@ -31,17 +31,26 @@ SHOW_DOCSTRINGS = {"getdoc", "help"}  # also inherited ones, which are nowhere i
 def show_source(definition: Callable) -> Markdown:
     """Show a function or class of the library without type hints and checks; of each docstring, the first paragraph.
 
+    A method is shown below the first line of its class.
+
     >>> print(show_source(_first_paragraph).data)
     ```python
     def _first_paragraph(docstring, indent):
     ...
     """
     lines = inspect.cleandoc("\n" + inspect.getsource(definition)).splitlines()
+    if owner := definition.__qualname__.rpartition(".")[0]:  # a method: it stands below the first line of its class
+        lines = [_first_line(getattr(inspect.getmodule(definition), owner)), *(f"    {line}" for line in lines)]
     tree = ast.parse("\n".join(lines))
     for first, last, instead in sorted(_changes(tree, lines), reverse=True):
         line = lines[first[0]][: first[1]] + instead + lines[last[0]][last[1] :]
         lines[first[0] : last[0] + 1] = [line] if line.strip() else []
     return Markdown("\n".join(["```python", _no_wider_than_a_page("\n".join(lines)), "```"]))
+
+
+def _first_line(definition: type) -> str:
+    """Return the line that begins a class, of which more is left out than shown."""
+    return re.search(r"^class .*:", inspect.getsource(definition), re.MULTILINE)[0] + "  # in part"
 
 
 def _changes(tree: ast.Module, lines: list[str]) -> Iterator[tuple[tuple[int, int], tuple[int, int], str]]:
@@ -51,6 +60,8 @@ def _changes(tree: ast.Module, lines: list[str]) -> Iterator[tuple[tuple[int, in
             yield (node.lineno - 1, node.col_offset + len(node.arg)), _end(node.annotation), ""
         if _only_checks(node):
             yield (node.lineno - 1, node.col_offset), _end(node), ""
+        if isinstance(node, ast.FunctionDef):
+            yield from (((each.lineno - 1, each.col_offset), _end(each), "") for each in _sizes_for_checks_alone(node))
         if isinstance(node, ast.FunctionDef) and node.returns:
             row = node.returns.lineno - 1
             yield (row, lines[row].rindex(" ->", 0, node.returns.col_offset)), _end(node.returns), ""
@@ -63,9 +74,24 @@ def _only_checks(node: ast.AST) -> bool:
     """Return whether a statement does nothing, or raises."""
     if isinstance(node, ast.If):
         return isinstance(node.body[0], ast.Raise) and not node.orelse
-    return (
-        isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and bool(CHECK.match(ast.unparse(node.value)))
-    )
+    return isinstance(node, ast.Expr) and _is_check(node.value)
+
+
+def _sizes_for_checks_alone(function: ast.FunctionDef) -> Iterator[ast.Assign]:
+    """Yield what keeps the answer of a check, `sizes = check_shape(...)`, for other checks and for nothing else."""
+    in_checks = {id(part) for node in ast.walk(function) if _only_checks(node) for part in ast.walk(node)}
+    read = {
+        node.id
+        for node in ast.walk(function)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and id(node) not in in_checks
+    }
+    for node in ast.walk(function):
+        if isinstance(node, ast.Assign) and _is_check(node.value) and ast.unparse(node.targets[0]) not in read:
+            yield node
+
+
+def _is_check(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and bool(CHECK.match(ast.unparse(node)))
 
 
 def _end(node: ast.AST) -> tuple[int, int]:

@@ -71,7 +71,7 @@ class Captioner(nn.Module):
         self.decoder = CaptionDecoder(vocab_size, d_feature, d_hidden, d_word, attention)
 
     def forward(self, images: torch.Tensor, words: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return logits (batch, time, vocab) and weights (batch, time, location) under given last words.
+        """Return logits (batch, time, vocab) and weights (batch, time, location) where `words` are given.
 
         `images` is (batch, 3, H, W); `words` (batch, time) holds, for each step, the word before it. This is teacher
         forcing: the model is asked for the next word after the right words, whatever it would have said itself.

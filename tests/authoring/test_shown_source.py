@@ -6,10 +6,12 @@ import pytest
 
 from course_lib.attention import AdditiveAttention, SelfAttention, attend
 from course_lib.authoring import shown_source
+from course_lib.convolution import ConvFeatures
 from course_lib.masks import causal_mask, masked_softmax
 from course_lib.models.captioner import CaptionDecoder
 from course_lib.models.encoder_decoder import EncoderDecoder
 from course_lib.models.look_up import LookUpModel
+from course_lib.shapes import check_shape
 
 SHOWN = [AdditiveAttention, SelfAttention, attend, causal_mask, masked_softmax, LookUpModel, EncoderDecoder.decode]
 
@@ -54,3 +56,20 @@ def test_without_ruff_the_code_is_shown_as_it_stands(monkeypatch):
     monkeypatch.setattr(shown_source.shutil, "which", lambda *_, **__: None)
     wide = shown(CaptionDecoder.step)
     assert wide != narrow and ast.dump(ast.parse(wide)) == ast.dump(ast.parse(narrow))
+
+
+def measured(images):
+    sizes = check_shape(images, "batch side side", "images")
+    widths = check_shape(images, "batch height width", "images", batch=sizes["batch"])
+    if widths["width"] % 4:
+        raise ValueError("no")
+    return sizes["side"]
+
+
+def test_sizes_that_only_checks_need_are_not_shown():
+    assert "sizes" not in shown(ConvFeatures.forward)
+    assert "    sizes = check_shape(" in shown(measured) and "widths" not in shown(measured)
+
+
+def test_a_method_stands_below_the_first_line_of_its_class():
+    assert shown(ConvFeatures.forward).startswith("class ConvFeatures(nn.Module):  # in part\n    def forward(self,")
