@@ -95,7 +95,8 @@ def opponent(
     comparison = f"ours {own.text(4)}, {standing(lead, spread)}"  # four digits, since rivals may be close
     if not higher_is_better:
         comparison += ", lower is better"
-    beside = {"ahead": "worse", "behind": "better"}.get(side(lead, spread), side(lead, spread))
+    stands = side(lead, spread)
+    beside = {"ahead": "worse", "behind": "better"}.get(stands, stands)  # said of the rival, beside its value
     _record(kind="opponent", name=name, value=theirs.value, ours=own.value, higher_is_better=higher_is_better)
     _show(Statement("opponent", name, theirs.text(4), comparison, None, beside))
 

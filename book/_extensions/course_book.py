@@ -67,7 +67,7 @@ def lead_to_plain_notebooks(app, page, template, context, doctree):
 
 def show_seeds(app, page, template, context, doctree):
     """Let the tables of a chapter say what all seeds of the ledger found: the page itself is one of them."""
-    if "body" in context:
+    if NOTEBOOK.match(page):
         ledger = read_ledger(Path(app.srcdir, "book", "_data", "claims.json"))
         context["body"] = with_seeds(context["body"], claims_of(ledger, page))
 

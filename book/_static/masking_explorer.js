@@ -4,11 +4,11 @@ explore("masking", (root, { widths, scores }) => {
   const table = root.querySelector("table");
   const last = widths.length - 1;
   const width = slider("d_k", { min: 0, max: last, step: 1, value: last }, (index) => String(widths[index]));
-  const power = slider("scores divided by", { min: 0, max: 1, step: 0.25, value: 0 }, (exponent) => {
+  const power = slider("scores divided by", { min: 0, max: 1, step: 0.25, value: 0.5 }, (exponent) => {
     const names = { 0: "1 (no scale)", 0.5: "√d_k", 1: "d_k" };
     return names[exponent] ?? `d_k to the power ${exponent}`;
   });
-  const mask = choices("mask", ["none", "before the softmax", "after the softmax"], 0);
+  const mask = choices("mask", ["none", "before the softmax", "after the softmax"], 2);
   const spoken = spokenLine();
   const controls = element("div", { class: "controls" }, width.control, power.control, mask.group);
   root.append(controls, spoken);

@@ -1,11 +1,13 @@
 """What five seeds found, beside what the page found: a column of the tables of findings, filled from the ledger."""
 
 import html
+import math
 import re
 
 TABLE = re.compile(r'<table class="table findings">.*?</table>', re.DOTALL)
 HEAD = re.compile(r"(<tr>(?:<th scope=\"col\"[^>]*>.*?</th>){2})", re.DOTALL)
-ROW = re.compile(r'(<tr>(<th scope="row"[^>]*>(.*?)</th>)<td[^>]*>.*?</td>)', re.DOTALL)
+ROW = re.compile(r'(<tr>(<th scope="row"[^>]*>(.*?)</th>)<td[^>]*>(.*?)</td>)', re.DOTALL)
+VALUE = re.compile(r"[-\u2212]?\d[\d,]*(?:\.(\d+))?(?![\d.e]| of )")
 KIND = re.compile(r"^<strong>\w+:</strong> ")
 LEFT = 'style="text-align: left"'
 
@@ -27,7 +29,7 @@ def with_seeds(page: str, claims: list[dict]) -> str:
         if not any(_name(row[3]) in values for row in ROW.finditer(table[0])):
             return table[0]
         headed = HEAD.sub(rf'\1<th scope="col" {LEFT}>Seeds: lowest to highest</th>', table[0], count=1)
-        return ROW.sub(lambda row: f"{row[1]}<td {LEFT}>{_range(values.get(_name(row[3]), []))}</td>", headed)
+        return ROW.sub(lambda row: f"{row[1]}<td {LEFT}>{_range(values.get(_name(row[3]), []), row[4])}</td>", headed)
 
     return TABLE.sub(column, page)
 
@@ -36,10 +38,21 @@ def _name(cell: str) -> str:
     return html.unescape(KIND.sub("", cell)).replace("±\N{NO-BREAK SPACE}", "± ")
 
 
-def _range(values: list[float]) -> str:
-    """Return the lowest and the highest value as they would be read: once where they look alike."""
+def _range(values: list[float], shown: str) -> str:
+    """Return the lowest and the highest value as they would be read: once where they look alike.
+
+    Both are rounded outwards, to as many decimals as the value `shown` beside them has, so that they always hold it.
+
+    >>> _range([0.6335, 0.7949], "0.633 ± 0.011"), _range([0.9825, 1.0], "500 of 500"), _range([32, 32], "32")
+    ('0.633 to 0.795', '0.9825 to 1', '32')
+    """
     if not values:
         return ""
-    # Four digits: with three, a range would not always hold the value beside it.
+    value = VALUE.match(shown)
     low, high = f"{min(values):.4g}", f"{max(values):.4g}"
+    if value and not all(float(each).is_integer() for each in values):
+        decimals = len(value[1] or "")
+        unit = 10**decimals
+        low = f"{math.floor(round(min(values) * unit, 6)) / unit:.{decimals}f}"
+        high = f"{math.ceil(round(max(values) * unit, 6)) / unit:.{decimals}f}"
     return low if low == high else f"{low} to {high}"

@@ -20,8 +20,9 @@ def explore_looking(images: torch.Tensor, captions: Sequence[Sequence[str]], wei
     """Return an explorer in which the reader chooses a word and sees where the captioner looked.
 
     `images` is (scene, 3, side, side) from 0 to 1, `captions` the words of each scene, `weights` (scene, word,
-    location) on a square grid whose side divides that of the image. Without script, the first picture stands there,
-    and beside it the same picture as lit for the first word of its caption.
+    location) on a square grid whose side divides that of the image; another number of locations is a ValueError.
+    Without script, the first picture stands there, and beside it the same picture as lit for the first word of its
+    caption.
 
     >>> shown = explore_looking(torch.zeros(1, 3, 4, 4), [["red"]], torch.full((1, 1, 4), 0.25))
     >>> '"words": ["red"], "weights": [[0.25, 0.25, 0.25, 0.25]]' in shown.data
@@ -30,7 +31,9 @@ def explore_looking(images: torch.Tensor, captions: Sequence[Sequence[str]], wei
     (2, True)
     """
     sizes = check_shape(images, "scene 3 side side", "images")
-    check_shape(weights, "scene word location", "weights", scene=sizes["scene"])
+    places = check_shape(weights, "scene word location", "weights", scene=sizes["scene"])["location"]
+    if sizes["side"] % places**0.5:  # no whole number, or one that leaves a rest
+        raise ValueError(f"{places} locations are no square grid over an image with a side of {sizes['side']} pixels")
     scenes = []
     for image, caption, rows in zip(images, captions, weights, strict=True):
         pixels = (255 * rearrange(image.clamp(0, 1), "rgb y x -> (y x rgb)")).round().int().tolist()

@@ -32,7 +32,7 @@ def explore_query(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, n
     output, weights = attend(query.unsqueeze(0), key, value)  # (1, 2), (1, n)
     points = {"query": query, "key": key, "value": value, "output": output[0]}
     planes = [
-        _plane("keys", "Keys (arrows) and the query", _arrows(points["key"], names, "key") + _handle(query)),
+        _plane("keys", "Keys, and the query q (with a disc)", _arrows(points["key"], names, "key") + _handle(query)),
         _plane(
             "values", "Values (dots) and the output", _dots(points["value"], names) + _output(value, points["output"])
         ),
@@ -51,7 +51,15 @@ def explore_query(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, n
 def _plane(kind: str, caption: str, inside: str) -> str:
     """Return a plane with its axes; inside, lengths are those of the vectors, and up is up."""
     side = 2 * REACH * PIXELS
-    axes = f'<path class="axis" d="M{-REACH} 0H{REACH}M0 {-REACH}V{REACH}"/>'
+    ticks = [each for each in range(-int(REACH), int(REACH) + 1) if each]
+    lines = "".join(f"M{each} -.07V.07M-.07 {each}H.07" for each in ticks)
+    axes = f'<path class="axis" d="M{-REACH} 0H{REACH}M0 {-REACH}V{REACH}{lines}"/>'
+    axes += _label(REACH, 0, "entry 1", "axis-name", right=-50, down=33) + _label(
+        0, REACH, "entry 2", "axis-name", right=10, down=14
+    )
+    for each in (-2, 2):
+        axes += _label(each, 0, f"{each}".replace("-", "−"), "axis-name", right=-5, down=18)
+        axes += _label(0, each, f"{each}".replace("-", "−"), "axis-name", right=-22, down=5)
     return (
         f'<figure><svg class="{kind}" width="{side:.0f}" height="{side:.0f}" role="img" aria-label="{caption}">'
         f'<g transform="translate({side / 2:.0f} {side / 2:.0f}) scale({PIXELS} {-PIXELS})">{axes}{inside}</g></svg>'

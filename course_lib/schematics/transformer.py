@@ -172,12 +172,12 @@ def shift_right() -> Diagram:
     words = (START, *TOKENS, END)
 
     def staircase(named: bool, gap: float) -> list[Part | Arrow]:
-        """Return a row for each step, with its number in front where there is room, and what the frames mean."""
+        """Return a row for each step, with its number in front, and what the frames mean."""
         rows, arrows = [], []
         for step in range(1, len(words)):
             inputs = [matrix([[word]]) for word in words[:step]]
             target = matrix([[words[step]]], highlight=0)
-            row = beside(*([text(f"step {step}")] if named else []), *inputs, target, gap=gap)
+            row = beside(text(f"step {step}" if named else f"{step}"), *inputs, target, gap=gap)
             arrows.append(arrow(inputs[-1], target))
             if rows:
                 row.below(rows[-1], 24, align="start")
@@ -192,7 +192,7 @@ def shift_right() -> Diagram:
         "is given what it had to predict in the step before, too: the start token and “the”, for “cat”, and so on, "
         "until it has to predict the end token. In training all steps are made at once, with a causal mask.",
         staircase(named=True, gap=15),
-        narrow=staircase(named=False, gap=11),
+        narrow=staircase(named=False, gap=8),
     )
 
 

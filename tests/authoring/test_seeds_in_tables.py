@@ -28,7 +28,7 @@ def rows(page):
 def test_each_row_shows_the_range_of_its_own_values():
     head, exact, uniform, opponent = rows(with_seeds(TABLE, LEDGER))
     assert head[1:] == ["Value", "Seeds: lowest to highest", "Compared with ours"]
-    assert exact[2] == "0.9876 to 0.994" and uniform[2] == "" and opponent[2] == "0.9"
+    assert exact[2] == "0.98 to 1.00" and uniform[2] == "" and opponent[2] == "0.90"
     assert [row[3] for row in (exact, uniform, opponent)] == ["", "", "worse"]
 
 
@@ -41,4 +41,4 @@ def test_other_tables_stay_as_they_are(page):
 def test_what_stands_around_a_table_stays():
     page = f"<p>before</p>{TABLE}<p>between</p>{TABLE}<p>after</p>"
     shown = with_seeds(page, LEDGER)
-    assert shown.count("0.9876 to 0.994") == 2 and shown.startswith("<p>before</p>") and shown.endswith("<p>after</p>")
+    assert shown.count("0.98 to 1.00") == 2 and shown.startswith("<p>before</p>") and shown.endswith("<p>after</p>")

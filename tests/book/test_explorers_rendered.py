@@ -106,6 +106,13 @@ def test_a_query_is_moved_by_the_keyboard_and_by_hand(open_explorer):
     torch.testing.assert_close(torch.tensor([float(each) for each in place]), output[0], atol=0.01, rtol=0)
 
 
+def test_names_that_share_the_largest_weight_are_all_said(open_explorer):
+    page = open_explorer("query")
+    for entry, value in (("first", 1), ("second", 2)):
+        page.get_by_label(f"{entry} entry of q").fill(str(value))
+    assert "of its weight to each of “cat” and “itself”; the output" in page.get_by_role("status").inner_text()
+
+
 @pytest.mark.parametrize(
     ("place", "row_sums"), [("none", True), ("before the softmax", True), ("after the softmax", False)]
 )
