@@ -7,6 +7,8 @@ if sys.version_info < (3, 11):
     sys.exit(2)
 
 import importlib
+import importlib.metadata
+from typing import Annotated
 
 import typer
 
@@ -17,20 +19,36 @@ UsageError = typer.BadParameter.__base__  # click's, or that of the copy of clic
 # Behind each stands a module of `course_lib.commands`; the help shows them in this order.
 COMMANDS = {
     "For learners": ["start", "check", "hint", "progress", "train", "evaluate", "sample"],
-    "For instructors": ["grade", "report", "similarity", "gradescope-zip"],
+    "For instructors": ["grade", "report", "feedback", "similarity", "gradescope-zip"],
     "For authors": ["new-exercise", "check-exercise", "make-exercises", "sync", "claims", "publish"],
 }
 
 application = typer.Typer(
-    help="Work on the course: start exercises, check them, build and verify the chapters.",
     no_args_is_help=True,
-    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
 )
 for panel, names in COMMANDS.items():
     for name in names:
         module = importlib.import_module(f"course_lib.commands.{name.replace('-', '_')}")
-        application.command(name, rich_help_panel=panel)(module.run)
+        examples = "\n\n".join(("Examples:", *module.EXAMPLES))
+        application.command(name, rich_help_panel=panel, epilog=examples)(module.run)
+
+
+def show_version(wanted: bool) -> None:
+    """Print the version and leave, where that is wanted."""
+    if wanted:
+        typer.echo(f"course {importlib.metadata.version('course_lib')}")
+        raise typer.Exit()
+
+
+@application.callback()
+def about(
+    version: Annotated[
+        bool, typer.Option("--version", callback=show_version, is_eager=True, help="Print the version and leave.")
+    ] = False,
+) -> None:
+    """Work on the course: start exercises, check them, build and verify the chapters."""
 
 
 def main() -> None:

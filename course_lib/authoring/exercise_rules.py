@@ -11,6 +11,7 @@ from pathlib import Path
 import torch
 
 from course_lib.authoring.leaks import leaked_lines
+from course_lib.authoring.mutants import mutants, read_equivalent, survives
 from course_lib.authoring.notebooks import as_json, read_text
 from course_lib.authoring.stubs import derive
 from course_lib.grading.call import in_process
@@ -54,7 +55,7 @@ def is_complete(of: Catalogue, exercise: Exercise, seeds: range) -> Iterator[str
 
 
 def examples_are_cases(of: Catalogue, exercise: Exercise, seeds: range) -> Iterator[str]:
-    """An example has the arguments of a case, of the same kinds, and a finite answer."""
+    """An example or an edge case has the arguments of a case, of the same kinds, and a finite answer."""
     for task in exercise.tasks:
         made_of = () if task.constructor is None else (*task.constructor, "state")
         expected = (*made_of, *task.parameters)
@@ -62,8 +63,10 @@ def examples_are_cases(of: Catalogue, exercise: Exercise, seeds: range) -> Itera
         if tuple(drawn) != expected:
             yield f"a random case of {task.function} has the arguments {tuple(drawn)}, expected {expected}"
             continue
-        for number, example in enumerate(task.examples, start=1):
-            named = f"example {number} of {task.function}"
+        named_cases = {f"example {number}": each for number, each in enumerate(task.examples, start=1)}
+        named_cases |= {f"edge case {number}": each for number, each in enumerate(task.edges, start=1)}
+        for named, example in named_cases.items():
+            named = f"{named} of {task.function}"
             if tuple(example) != expected:
                 yield f"{named} has the arguments {tuple(example)}, expected {expected}"
                 continue
@@ -79,8 +82,8 @@ def cases_repeat(of: Catalogue, exercise: Exercise, seeds: range) -> Iterator[st
     """Cases come smallest first, repeat with their seed, and differ under another one."""
     for task in exercise.tasks:
         first, again, other = draw_cases(task, 7), draw_cases(task, 7), draw_cases(task, 8)
-        if len(first) != RANDOM_CASES + len(task.examples):
-            yield f"{task.function} has {len(first)} cases, expected {RANDOM_CASES} and its examples"
+        if len(first) != RANDOM_CASES + len(task.examples) + len(task.edges):
+            yield f"{task.function} has {len(first)} cases, expected {RANDOM_CASES}, its examples and edge cases"
         if not all(map(_same, first, again)):
             yield f"the cases of {task.function} differ under one seed: draw from the generator that `cases` is given"
         if all(map(_same, first, other)):
@@ -142,6 +145,18 @@ def mistakes_fail_and_are_named(of: Catalogue, exercise: Exercise, seeds: range)
                 elif result.mistake is not mistake:
                     yield f"{task.function}, {mistake.name!r}: is taken for {named!r} on seed {seed}"
                     told.add(mistake.name)
+
+
+def mutants_lose_points(of: Catalogue, exercise: Exercise, seeds: range) -> Iterator[str]:
+    """A worked answer with a single edit loses points, or is written down as equivalent, with its reason."""
+    file = variants_file(of, exercise.id).with_suffix(".equivalent.txt")
+    equivalent, answers = read_equivalent(root() / file), of.answers(exercise.id[:2])
+    for task in exercise.tasks:
+        for mutant in mutants(answers.source(task.function)):
+            if equivalent.pop((task.function, str(mutant)), None) is None and survives(mutant, answers, exercise, task):
+                yield f"{task.function} earns full marks with this edit, which {file} does not explain:\n{mutant}"
+    for function, edit in equivalent:
+        yield f"{file}: there is no such edit of {function}:\n{edit}"
 
 
 def page_has_its_form(of: Catalogue, exercise: Exercise, seeds: range) -> Iterator[str]:
@@ -221,6 +236,7 @@ RULES: tuple[Rule, ...] = (
     stub_is_told_what_to_write,
     right_answers_pass,
     mistakes_fail_and_are_named,
+    mutants_lose_points,
 )
 
 

@@ -22,7 +22,7 @@ from course_lib.grading.exercise import Case, Exercise, Property, Task
 
 def {name}(inputs):
     """The reference: right, and written in another way than the worked answer."""
-    return inputs.clone()
+    return inputs + inputs
 
 
 def draw(generator: torch.Generator) -> Case:
@@ -35,7 +35,7 @@ def draw(generator: torch.Generator) -> Case:
 # `course_lib.grading.mistakes`.
 MISTAKES = """
 <<a name>> => the values
-- return inputs.clone()
+- return 2 * inputs
 + return -inputs
 this <<does what; what to do instead>>
 
@@ -44,7 +44,7 @@ this <<does what; what to do instead>>
 this <<does what; what to do instead>>
 
 inputs overwritten => inputs unchanged
-+ result = inputs.clone()
++ result = 2 * inputs
 + inputs.zero_()
 + return result
 this writes into the caller's own inputs; make a new tensor for the result
@@ -61,6 +61,7 @@ EXERCISE = Exercise(
             returns="<<what, and its shape>>",
             cases=draw,
             examples=({{"inputs": torch.tensor([[1.0, 2.0]])}},),
+            edges=({{"inputs": torch.tensor([[0.0]])}},),  # what chance hardly ever draws
             reference={name},
             properties=(
                 Property("the values", 2, equals()),
@@ -82,15 +83,15 @@ import torch
 
 
 def {name}_by_loops(inputs):
-    return torch.stack([row.clone() for row in inputs])  # <<your answer, with loops>>
+    return torch.stack([2 * row for row in inputs])  # <<your answer, with loops>>
 
 
 def {name}_in_double(inputs):
-    return inputs.double().float()  # <<your answer, in other numbers>>
+    return (2 * inputs.double()).float()  # <<your answer, in other numbers>>
 
 
 def {name}_by_other_functions(inputs):
-    return torch.zeros_like(inputs).add(inputs)  # <<your answer, by other functions of torch>>
+    return inputs.add(inputs)  # <<your answer, by other functions of torch>>
 '''
 PAGE = """
 +++
@@ -106,7 +107,7 @@ is verified>>.
 def {name}(inputs):
     \"\"\"<<Inputs (...) -> what, in which shape>>.\"\"\"
     # BEGIN SOLUTION
-    return inputs.clone()
+    return 2 * inputs
     # END SOLUTION
 ```
 

@@ -8,10 +8,20 @@ from course_lib.commands._catalogue import OWN, Package, learner_place
 from course_lib.commands._options import AsJson
 from course_lib.commands._torch import importing_torch
 
+EXAMPLES = ("course check 02.3", "course check 02 03 --all")
+
 
 def run(
-    target: Annotated[str, typer.Argument(help="A chapter (02), an exercise (02.3), or the path of a notebook.")],
+    targets: Annotated[
+        list[str],
+        typer.Argument(metavar="TARGET...", help="Chapters (02), exercises (02.3), or paths of notebooks."),
+    ],
     seed: Annotated[int | None, typer.Option(help="Repeat the random cases of an earlier check.")] = None,
+    every: Annotated[
+        bool,
+        typer.Option("--all", help="Say all about every exercise, and not only about the first that fails."),
+    ] = False,
+    show: Annotated[bool, typer.Option("--show", help="Print the case that fails as code to paste.")] = False,
     as_json: AsJson = False,
     package: Package = OWN,
 ) -> None:
@@ -22,4 +32,4 @@ def run(
     with importing_torch():
         from course_lib.grading import command
 
-    raise typer.Exit(command.check(learner_place(package), target, seed, started, as_json))
+    raise typer.Exit(command.check(learner_place(package), targets, seed, started, as_json, every, show))

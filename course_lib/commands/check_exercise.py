@@ -4,6 +4,8 @@ from typing import Annotated
 
 import typer
 
+EXAMPLES = ("course check-exercise 03.6", "course check-exercise 03.5 03.6 --seeds 20")
+
 
 def run(
     exercises: Annotated[list[str], typer.Argument(metavar="EXERCISE...", help="Such as 03.6.")],

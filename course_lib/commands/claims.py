@@ -6,6 +6,8 @@ import typer
 
 from course_lib.commands._options import Chapters
 
+EXAMPLES = ("course claims 02", "course claims 02 09 --seeds 5")
+
 
 def run(
     chapters: Chapters = None,

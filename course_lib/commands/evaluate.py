@@ -7,6 +7,8 @@ import typer
 from course_lib.commands._options import Run
 from course_lib.commands._torch import importing_torch
 
+EXAMPLES = ("course evaluate runs/language-model", "course evaluate runs/translation --device cuda")
+
 
 def run(run: Run, device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu") -> None:
     """Measure a trained model on data that it has not seen."""

@@ -8,6 +8,8 @@ import typer
 from course_lib.commands._catalogue import OWN, Package
 from course_lib.commands._options import Only
 
+EXAMPLES = ("course grade submissions --out grades --jobs 2", "course grade submissions --out grades --resume")
+
 
 def run(
     submissions: Annotated[Path, typer.Argument(help="A folder with a folder or a file for each student.")],

@@ -7,6 +7,8 @@ import typer
 
 from course_lib.commands._options import Only
 
+EXAMPLES = ("course gradescope-zip --out autograder.zip", "course gradescope-zip --only 02.3 --seed 7")
+
 
 def run(
     out: Annotated[Path, typer.Option(help="The archive to write.")] = Path("autograder.zip"),

@@ -8,6 +8,8 @@ from course_lib.commands._catalogue import OWN, Package, learner_place
 from course_lib.commands._options import AsJson
 from course_lib.commands._torch import importing_torch
 
+EXAMPLES = ("course hint 02.3", "course hint 02.3 1")
+
 
 def run(
     exercise: Annotated[str, typer.Argument(help="An exercise such as 02.3.")],

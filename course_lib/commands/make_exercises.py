@@ -4,6 +4,8 @@ from typing import Annotated
 
 import typer
 
+EXAMPLES = ("course make-exercises", "course make-exercises --check")
+
 
 def run(
     check: Annotated[bool, typer.Option("--check", help="Write nothing; fail on drift or a leaked answer.")] = False,

@@ -4,6 +4,8 @@ from typing import Annotated
 
 import typer
 
+EXAMPLES = ('course new-exercise 03.6 "Double it"', 'course new-exercise 04.7 "A second look"')
+
 
 def run(
     exercise: Annotated[str, typer.Argument(help="Its number, such as 03.6.")],

@@ -6,6 +6,8 @@ from course_lib.commands._catalogue import OWN, Package, learner_place
 from course_lib.commands._options import AsJson
 from course_lib.commands._torch import importing_torch
 
+EXAMPLES = ("course progress", "course progress --json")
+
 
 def run(as_json: AsJson = False, package: Package = OWN) -> None:
     """Show the points of every exercise at its last check, and what to do next."""

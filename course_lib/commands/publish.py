@@ -8,6 +8,8 @@ import typer
 from course_lib.commands._options import Run
 from course_lib.commands._torch import importing_torch
 
+EXAMPLES = ("course publish runs/language-model model", "course publish runs/language-model model --force")
+
 
 def run(
     run: Run,

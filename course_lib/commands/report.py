@@ -7,6 +7,8 @@ import typer
 from course_lib.commands._options import Grades
 from course_lib.project import CourseError
 
+EXAMPLES = ("course report grades", "course report grades --book https://example.org/book")
+
 
 def run(
     grades: Grades, book: Annotated[str | None, typer.Option(help="The address of the book, for links.")] = None

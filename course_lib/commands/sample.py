@@ -8,6 +8,8 @@ import typer
 from course_lib.commands._options import Run
 from course_lib.commands._torch import importing_torch
 
+EXAMPLES = ('course sample runs/language-model --prompt "The "', 'course sample runs/translation --prompt "forty nine"')
+
 
 def run(
     run: Run,

@@ -2,6 +2,8 @@
 
 from course_lib.commands._options import AsJson, Grades
 
+EXAMPLES = ("course similarity grades", "course similarity grades --json")
+
 
 def run(grades: Grades, as_json: AsJson = False) -> None:
     """List answers that are more alike than chance would have it."""

@@ -6,6 +6,8 @@ import typer
 
 from course_lib.commands._options import Chapters
 
+EXAMPLES = ("course start 02", "course start 02 03 --texts")
+
 
 def run(
     chapters: Chapters = None,

@@ -6,6 +6,8 @@ import typer
 
 from course_lib.commands._options import Chapters
 
+EXAMPLES = ("course sync 02", "course sync --check")
+
 
 def run(
     chapters: Chapters = None,

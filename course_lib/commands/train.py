@@ -8,6 +8,8 @@ import typer
 from course_lib.commands._torch import importing_torch
 from course_lib.runs import datasets
 
+EXAMPLES = ("course train language-model --steps 500", "course train --resume runs/language-model")
+
 
 def run(
     name: Annotated[

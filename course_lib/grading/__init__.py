@@ -12,11 +12,11 @@ from importlib import import_module
 
 
 def __getattr__(name: str):
-    """Give `check`, which is imported when it is wanted.
+    """Give `check`, `hint` and `progress`, which are imported when they are wanted.
 
     A command that starts a worker does so before it imports torch; and a chapter that lists its exercises does not
     depend on how they are graded.
     """
-    if name == "check":
-        return import_module("course_lib.grading.notebook").check
+    if name in ("check", "hint", "progress"):
+        return getattr(import_module("course_lib.grading.notebook"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -52,7 +52,8 @@ def difference(
         return Problem(kind, case, got=got, expected=expected, **said)
     at = tuple(wrong.nonzero()[0].tolist())
     counts = int(wrong.sum()), got.numel()
-    return Problem(kind, case, got=got[at].item(), expected=expected[at].item(), at=at, differ=counts, **said)
+    one, other = got[at].item(), expected[at].item()
+    return Problem(kind, case, got=one, expected=other, at=at, differ=counts, whole=(got, expected), **said)
 
 
 SHOWN_WHOLE = 8  # so many numbers can be taken in at a glance; of a larger tensor one entry is shown

@@ -8,12 +8,13 @@ import re
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
 import typer
 
-from course_lib.grading import progress
+from course_lib.grading import diary
 from course_lib.grading.call import missing
 from course_lib.grading.catalogue import Catalogue
 from course_lib.grading.engine import TaskResult, fresh_seed, judge_task
@@ -29,6 +30,7 @@ from course_lib.grading.session import InProcessSession, SandboxedSession, Sessi
 from course_lib.project import CourseError, find_chapter
 
 LIMITS = Limits()
+SHELL = "course hint {}", "course hint {} {}"  # how to ask for the next hint, and for one of a number
 
 
 @dataclass(frozen=True)
@@ -53,20 +55,53 @@ class Whole(Protocol):
 
 
 def check(
-    place: Place, target: str, seed: int | None = None, started: ForkServer | None = None, as_json: bool = False
+    place: Place,
+    targets: list[str],
+    seed: int | None = None,
+    started: ForkServer | None = None,
+    as_json: bool = False,
+    every: bool = False,
+    show: bool = False,
 ) -> int:
-    """Check a chapter ("02"), an exercise ("02.3") or a file, print a report, and return the exit code.
+    """Check chapters ("02"), exercises ("02.3") or files, print a report, and return the exit code.
 
-    The file is run by workers of `started`, or in this process where there is none. Exit codes: 0, all right; 1, some
-    check failed. Raises CourseError (exit code 2) for an unknown target, a file that cannot be read, a function that is
-    missing, or, where more than one exercise was asked for, a cell that is not Python; what is there is then reported
-    first. With `as_json`, one JSON object is all that is printed, and what is wrong stands in it as "error".
+    The file is run by workers of `started`, or in this process where there is none. Of several exercises each has its
+    line, and the first that fails its details, or with `every` all of them; with `show`, the case that fails is printed
+    as code. Exit codes: 0, all right; 1, some check failed. Raises CourseError (exit code 2) for an unknown target, a
+    file that cannot be read, a function that is missing, or, where more than one exercise was asked for, a cell that is
+    not Python; what is there is then reported first. With `as_json`, one JSON object a target is all that is printed,
+    and what is wrong stands in it as "error".
     """
-    if as_json:
-        return _in_json({"target": target}, lambda said: _check_in_json(_Check(place, target, seed, started), said))
-    checking = _Check(place, target, seed, started)
+    codes = []
+    for number, target in enumerate(targets):
+        checking = partial(_Check, place, target, seed, started)
+        if as_json:
+            codes.append(_in_json({"target": target}, lambda said, checking=checking: _check_in_json(checking(), said)))
+            continue
+        try:
+            codes.append(_report(checking(), every, show))
+        except CourseError as error:
+            if number == len(targets) - 1:
+                raise
+            typer.echo(str(error), err=True)
+            codes.append(2)
+        typer.echo("\n" * (number < len(targets) - 1), nl=False)
+    return max(codes)
+
+
+def _report(checking: "_Check", every: bool, show: bool) -> int:
+    """Print the report on one target, and return its exit code."""
+    target, first = checking.target, None
+    in_lines = len(checking.asked) > 1 and not every
     for exercise, results in checking.judged():
-        typer.echo(learner.coloured(learner.render(exercise, results, str(checking.path))) + "\n")
+        if first is None and learner.earned(results) < learner.total(results):
+            first = exercise, results
+        told = learner.line(exercise, results) if in_lines else learner.render(exercise, results, str(checking.path))
+        typer.echo(learner.coloured(told) + ("" if in_lines else "\n"))
+    if in_lines and first:
+        typer.echo("\n" + learner.coloured(learner.render(*first, str(checking.path))) + "\n")
+    if show and first and (code := learner.code(first[1])):
+        typer.echo(f"the case of {first[0].id} that fails, to paste below your answer:\n\n{code}\n")
     if whole := checking.whole():
         typer.echo(learner.coloured(whole.render()) + "\n")
     typer.echo(learner.closing(checking.results, checking.seed, f"course check {target}", checking.whole_right))
@@ -75,28 +110,31 @@ def check(
     return checking.code
 
 
-def hint(place: Place, exercise: str, number: int | None = None, as_json: bool = False) -> int:
+def hint(
+    place: Place, exercise: str, number: int | None = None, as_json: bool = False, call: tuple[str, str] = SHELL
+) -> int:
     """Print the next hint, or the one of this number, and return 0; after the last hint, the last one again.
 
-    Raises CourseError for an exercise or a hint that there is not; with `as_json`, as for `check`.
+    `call` is how the next hint is asked for, and how one of a number. Raises CourseError for an exercise or a hint that
+    there is not; with `as_json`, as for `check`.
     """
     if as_json:
         return _in_json({"exercise": exercise}, lambda said: said.update(_hint(place, exercise, number)))
     found = _hint(place, exercise, number)
     typer.echo(f"hint {found['number']} of {found['hints']} for {found['exercise']}: {found['hint']}")
     if found["number"] < found["hints"]:
-        again = f" {found['number'] + 1}" if found["number"] < found["hints_seen"] else ""
-        typer.echo(f"the next says more: course hint {found['exercise']}{again}")
+        known = found["number"] < found["hints_seen"]
+        typer.echo(f"the next says more: {call[known].format(found['exercise'], found['number'] + 1)}")
     return 0
 
 
 def show_progress(place: Place, as_json: bool = False) -> int:
     """Print the points, the hints and the day of the last check of every exercise, and what to do next; return 0."""
     own = {path.name[:2] for path in place.own.glob("[0-9][0-9]_*.ipynb")}
-    overview = progress.overview(place.catalogue, progress.read(place.own), own)
+    overview = diary.overview(place.catalogue, diary.read(place.own), own)
     if as_json:
         return _in_json({}, lambda said: said.update(overview))
-    progress.show(overview)
+    diary.show(overview)
     return 0
 
 
@@ -117,7 +155,7 @@ class _Check:
     """One run of `course check`: what is asked of which file, and the results as they come."""
 
     def __init__(self, place: Place, target: str, seed: int | None, started: ForkServer | None):
-        self._place, self._target, self._started = place, target, started
+        self._place, self.target, self._started = place, target, started
         self.asked, self.path = _find(place, target)
         self._cells = read_cells(self.path)
         self.asked = self.asked or _asked_by(place.catalogue, self.path, self._cells)
@@ -141,10 +179,10 @@ class _Check:
                 yield exercise, results
         own = self._place.own
         if self.path.resolve().is_relative_to(own.resolve()):
-            noted = progress.read(own)
+            noted = diary.read(own)
             for exercise_id, points in earned.items():
                 noted.note_check(exercise_id, points)
-            progress.write(own, noted)
+            diary.write(own, noted)
 
     def whole(self) -> Whole | None:
         """Return what a chapter finds of all parts together, where all of it is asked for and it looks at that."""
@@ -157,7 +195,7 @@ class _Check:
         def open_sessions(path: Path, cells: list[Cell], functions: list[str]) -> _Sessions:
             return _Sessions(path, cells, functions, self._started)
 
-        folder = self.path.parent if Path(self._target).is_file() else self._place.own
+        folder = self.path.parent if Path(self.target).is_file() else self._place.own
         whole = check_whole(folder, open_sessions, self.seed)
         self.whole_right = whole.right
         return whole
@@ -167,7 +205,7 @@ class _Check:
         if self._absent:
             raise CourseError(self._submission.why_missing(*self._absent))
         sentence = "; ".join(stop.sentence for stop in self._submission.broken)
-        if sentence and not _is_exercise(self._target):
+        if sentence and not _is_exercise(self.target):
             raise CourseError(f"{self.path}: {sentence}")
         return f"{self.path}: {sentence}" if sentence else ""
 
@@ -290,12 +328,12 @@ def _written(task: Task, cells: list[Cell]) -> bool:
 def _hint(place: Place, exercise: str, number: int | None) -> dict:
     """Return one hint, after noting that it is seen; raises CourseError for an exercise or hint that there is not."""
     found = place.catalogue.find(exercise)
-    noted = progress.read(place.own)
+    noted = diary.read(place.own)
     last = len(found.hints)
     number = min(noted.hints.get(found.id, 0) + 1, last) if number is None else number
     if not 1 <= number <= last:
         raise CourseError(f"exercise {found.id} has hints 1 to {last}, not {number}")
     noted.note_hint(found.id, number)
-    progress.write(place.own, noted)
+    diary.write(place.own, noted)
     seen, text = noted.hints[found.id], found.hints[number - 1]
     return {"exercise": found.id, "number": number, "hints": last, "hints_seen": seen, "hint": text}

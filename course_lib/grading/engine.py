@@ -5,11 +5,12 @@ depends on the task and the seed alone: it is a `Plan`, made once for all submis
 """
 
 import contextlib
+import itertools
 import secrets
 import time
 import zlib
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
 import torch
@@ -44,11 +45,12 @@ class Verdict:
 
 @dataclass(frozen=True, eq=False)
 class TaskResult:
-    """The verdicts on one task, and the mistake that the answer makes, if it is a known one."""
+    """The verdicts on one task, and the mistake that the answer makes, if it is a known one; or two of them."""
 
     task: Task
     verdicts: tuple[Verdict, ...]
     mistake: Mistake | None
+    second_mistake: Mistake | None = None
 
     @property
     def earned(self) -> int:
@@ -62,10 +64,10 @@ def fresh_seed() -> int:
 
 
 def draw_cases(task: Task, seed: int) -> list[Case]:
-    """Return the fixed examples and ten random cases, smallest first: the first to fail is the one to show."""
+    """Return examples, edge cases and ten random cases, smallest first: the first to fail is the one to show."""
     # The function's name enters the seed, so that one task is given the same cases alone and within its chapter.
     generator = torch.Generator().manual_seed(zlib.crc32(f"{task.function} {seed}".encode()))
-    return sorted([*task.examples, *(task.cases(generator) for _ in range(RANDOM_CASES))], key=_size)
+    return sorted([*task.examples, *task.edges, *(task.cases(generator) for _ in range(RANDOM_CASES))], key=_size)
 
 
 def judge_task(exercise: Exercise, task: Task, answer: Answerer, seed: int, search: bool = False) -> TaskResult:
@@ -83,13 +85,13 @@ def judge_task(exercise: Exercise, task: Task, answer: Answerer, seed: int, sear
             problems |= {each: Problem("later") for each in task.properties if each.only_when_right}
         if not all(problems.values()) and (worthless := plan.idle(answers) or plan.unsteady(answers)):
             problems = {each: problem or worthless for each, problem in problems.items()}
-        mistake = _diagnose(exercise, plan, answers) if any(problems.values()) else None
+        mistakes = _diagnose(exercise, plan, answers) if any(problems.values()) else ()
         failures = {each: problem for each, problem in found.items() if problem and problem is problems[each]}
         # Where no question at all was answered, one about a smaller case would bring no news.
         if search and failures and any(each.value is not None for each in answers):
             problems |= _on_smaller_cases(task, answer, failures, seed)
     verdicts = tuple(Verdict(each, problems[each]) for each in task.properties)
-    return TaskResult(task, verdicts, mistake)
+    return TaskResult(task, verdicts, *(mistakes or (None,)))
 
 
 @lru_cache(maxsize=PLANS)
@@ -147,11 +149,14 @@ class Plan:
                 return Problem("unsteady", self._known[first].asked.arguments)
         return None
 
-    def compared(self, answers: list[Answer]) -> Iterator[tuple[Asked, Answer]]:
-        """Yield each question without gradients, once, with its answer: what a diagnosis compares."""
+    def compared(self, answers: list[Answer], gradients: bool = False) -> Iterator[tuple[Asked, Answer, Value]]:
+        """Yield each question with its answer and what is expected, once: what a diagnosis compares.
+
+        These are the questions without gradients, or with `gradients` those that ask for them.
+        """
         for known, answer in zip(self._known, answers, strict=False):
-            if known.asked.cotangent is None:
-                yield known.asked, answer
+            if (known.asked.cotangent is not None) == gradients:
+                yield known.asked, answer, known.expected
 
     def _first(self, property: Property, answers: list[Answer]) -> Problem | None:
         for index in range(len(self.cases)):
@@ -159,7 +164,8 @@ class Plan:
             problem = next(filter(None, (self._known[n].unfit(answers[n], output) for n, output in places)), None)
             problem = problem or self._verdict(property, index, [self._known[n].reply(answers[n]) for n, _ in places])
             if problem:
-                return problem
+                asked = [self._known[number].asked for number, _ in places]
+                return replace(problem, asked=tuple(each.arguments for each in asked), cotangent=asked[0].cotangent)
         return None
 
     def _verdict(self, property: Property, index: int, replies: list[Reply]) -> Problem | None:
@@ -286,25 +292,58 @@ def _one_thread() -> Iterator[None]:
         torch.set_num_threads(threads)
 
 
-def _diagnose(exercise: Exercise, plan: Plan, answers: list[Answer]) -> Mistake | None:
-    """Return the mistake that gives the same answers to every question that was put."""
-    seen = list(plan.compared(answers))
-    if all(answer.value is None for _, answer in seen):
-        return None
-    task = plan.round.task
-    return next((each for each in task.mistakes if _makes(each, task, exercise.forbidden, seen)), None)
+def _diagnose(exercise: Exercise, plan: Plan, answers: list[Answer]) -> tuple[Mistake, ...]:
+    """Return the mistake that gives the same answers to every question that was put; or two that do so together."""
+    seen, task = list(plan.compared(answers)), plan.round.task
+    if all(answer.value is None for _, answer, _ in seen):
+        return ()
+
+    def makes(function: Callable) -> bool:
+        return _same_answers(function, task, exercise.forbidden, seen)
+
+    graded = list(plan.compared(answers, gradients=True))
+    made = [each for each in task.mistakes if makes(each.implementation)]
+    for each in made:
+        if _same_gradients(each.implementation, task, exercise.forbidden, graded):
+            return (each,)
+    if all(_equal(answer.value, expected) for _, answer, expected in seen):
+        return ()  # only the gradients are wrong, and in a way of their own
+    if made:
+        return (made[0],)
+    return next(((one, other) for one, other, both in _pairs(task) if makes(both)), ())
 
 
-def _makes(mistake: Mistake, task: Task, forbidden, seen: list[tuple[Asked, Answer]]) -> bool:
-    """Tell whether the mistake gives equal tensors, fails on the same questions, and changes the same inputs."""
+@lru_cache(maxsize=PLANS)
+def _pairs(task: Task) -> tuple[tuple[Mistake, Mistake, Callable], ...]:
+    """Return every two mistakes that one answer can make, and that answer."""
+    pairs = []
+    for one, other in itertools.combinations((each for each in task.mistakes if each.make_with), 2):
+        with contextlib.suppress(ValueError):  # they change the same lines
+            pairs.append((one, other, one.make_with(other)))
+    return tuple(pairs)
+
+
+def _same_answers(function: Callable, task: Task, forbidden, seen: list[tuple[Asked, Answer, Value]]) -> bool:
+    """Tell whether a wrong answer gives equal tensors, fails on the same questions, and changes the same inputs."""
     changed: tuple[set[str], set[str]] = set(), set()
-    for asked, answer in seen:
-        wrong = ask(mistake.implementation, task, asked, forbidden)
+    for asked, answer, _ in seen:
+        wrong = ask(function, task, asked, forbidden)
         if not _equal(wrong.value, answer.value):
             return False
         changed[0].update(wrong.changed)
         changed[1].update(answer.changed)
     return changed[0] == changed[1]
+
+
+def _same_gradients(function: Callable, task: Task, forbidden, seen: list[tuple[Asked, Answer, Value]]) -> bool:
+    """Tell whether a wrong answer gives equal gradients where they are asked for, and none on the same questions."""
+    for asked, answer, _ in seen:
+        wrong = ask(function, task, asked, forbidden)
+        if (wrong.value is None) != (answer.value is None) or wrong.gradients.keys() != answer.gradients.keys():
+            return False
+        if not all(_alike(wrong.gradients[name], each, 10 * ROUNDING) for name, each in answer.gradients.items()):
+            return False
+    return True
 
 
 def _one_number(value: Value) -> bool:
@@ -319,10 +358,10 @@ def _equal(one: Value | None, other: Value | None) -> bool:
     return all(map(_alike, _tuple(one), _tuple(other)))
 
 
-def _alike(one: torch.Tensor, other: torch.Tensor) -> bool:
+def _alike(one: torch.Tensor, other: torch.Tensor, tolerance: float = ROUNDING) -> bool:
     if one.shape != other.shape or one.dtype != other.dtype:
         return False
-    return torch.allclose(one, other, rtol=10 * ROUNDING, atol=ROUNDING, equal_nan=True)
+    return torch.allclose(one, other, rtol=10 * tolerance, atol=tolerance, equal_nan=True)
 
 
 def _tuple(value: Value) -> tuple[torch.Tensor, ...]:

@@ -78,7 +78,8 @@ class Mistake:
     """One way in which people go wrong: what to tell them, and the property that must fail.
 
     It is a function or class, or a patch of the worked answer: the lines `before` became the lines `after`. `make`
-    returns the wrong answer; ask for `implementation`.
+    returns the wrong answer; ask for `implementation`. For a patch, `make_with` returns the answer that makes another
+    mistake as well; it raises ValueError where the two do not go together.
     """
 
     name: str
@@ -87,6 +88,7 @@ class Mistake:
     make: Callable[[], Callable]
     before: tuple[str, ...] = ()
     after: tuple[str, ...] = ()
+    make_with: Callable[["Mistake"], Callable] | None = None
 
     @cached_property
     def implementation(self) -> Callable:
@@ -98,6 +100,7 @@ class Mistake:
 class Task:
     """One function to write; `cases` draws one random case, `examples` are the fixed ones of the statement.
 
+    `edges` are fixed cases that chance hardly ever draws: sizes of one, ties, numbers on a border or at an extreme.
     `mistakes` are a text in the form that `grading.mistakes` reads; the catalogue puts what it reads in its place. With
     `constructor`, the task is a class of `nn.Module`: a case then holds the arguments that make it, its parameters
     under "state", and the arguments of `forward`; the reference is a function of all of these. With `outputs`, a tuple
@@ -114,6 +117,7 @@ class Task:
     mistakes: str | tuple[Mistake, ...]
     constructor: tuple[str, ...] | None = None
     outputs: tuple[str, ...] = ()
+    edges: tuple[Case, ...] = ()
 
     @property
     def signature(self) -> str:

@@ -129,6 +129,7 @@ def _write_jsonl(records: list[Record], path: Path) -> None:
                     "kind": finding.kind,
                     "output": finding.problem,
                     "mistake": finding.mistake,
+                    "explanation": finding.explanation,
                 }
                 for finding in record.findings
             ],
@@ -182,7 +183,8 @@ def _numbered(findings: Iterable[Finding]) -> Iterable[tuple[str, Finding]]:
 
 
 def _explanation(finding: Finding) -> str:
-    return finding.problem + (f"\nknown mistake: {finding.mistake}" if finding.mistake else "")
+    named = ": ".join(filter(None, [finding.mistake, finding.explanation]))
+    return finding.problem + (f"\nknown mistake: {named}" if named else "")
 
 
 def _cell(text: str) -> str:

@@ -16,7 +16,7 @@ from course_lib.grading.records import Finding, Record
 from course_lib.project import CourseError
 
 APPLICATION = 0x41545447  # stands in the header of the file, and tells it from other SQLite files
-VERSION = 2
+VERSION = 3
 FINDING = tuple(each.name for each in fields(Finding))  # its columns, in order
 PATIENCE = 60  # seconds to wait for another program that reads or writes the file
 
@@ -33,6 +33,7 @@ CREATE TABLE findings (
     submission TEXT NOT NULL REFERENCES submissions ON DELETE CASCADE, number INTEGER NOT NULL,
     exercise TEXT NOT NULL, function TEXT NOT NULL, property TEXT NOT NULL, earned INTEGER NOT NULL,
     points INTEGER NOT NULL, kind TEXT NOT NULL, problem TEXT NOT NULL, mistake TEXT NOT NULL,
+    explanation TEXT NOT NULL,
     PRIMARY KEY (submission, number)
 );
 """

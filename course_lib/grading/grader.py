@@ -14,6 +14,7 @@ from course_lib.grading.exercise import Exercise
 from course_lib.grading.notebook_file import LARGEST, Cell, read_cells
 from course_lib.grading.problem import Problem
 from course_lib.grading.records import GRADED, STOPPED, UNGRADED, UNREADABLE, Finding, Record
+from course_lib.grading.reports import learner
 from course_lib.grading.sandbox import fork_server
 from course_lib.grading.sandbox.conversation import WorkerStopped
 from course_lib.grading.sandbox.limits import Limits
@@ -137,6 +138,7 @@ def _findings(exercise: Exercise, results: list[TaskResult]) -> list[Finding]:
             kind=verdict.problem.kind if verdict.problem else "",
             problem=shorten(sentence(verdict.problem, result.task), LONGEST_PROBLEM) if verdict.problem else "",
             mistake=result.mistake.name if verdict.problem and result.mistake else "",
+            explanation="; ".join(learner.diagnosis(result)) if verdict.problem else "",
         )
         for result in results
         for verdict in result.verdicts

@@ -71,12 +71,14 @@ def read_mistakes(task: Task, module: Any, answers: WorkedAnswers | None) -> tup
         if answers is None and not marked["="]:
             continue
         edit = start + next(number for number, line in enumerate(lines) if _mark(line))  # the line to look at
+        name, breaks, after = head["name"], head["breaks"], marked["+"]
         if marked["="]:
             make = partial(_evaluate, marked["="], vars(module), place, edit)
+            mistakes.append(Mistake(name, breaks, sentence, make))
         else:
-            make = partial(_patch, task.function, before, marked["+"], answers, place, edit)
-        patch = () if marked["="] else before
-        mistakes.append(Mistake(head["name"], head["breaks"], sentence, make, patch, marked["+"]))
+            make = partial(_patch, task.function, before, after, answers, place, edit)
+            make_with = partial(_patch_twice, task.function, before, after, answers)
+            mistakes.append(Mistake(name, breaks, sentence, make, before, after, make_with))
     return tuple(mistakes)
 
 
@@ -110,6 +112,17 @@ def _patch(
         return answers.function(function, patched(answers.source(function), before, after))
     except (ValueError, SyntaxError, NameError) as error:
         raise place.error(line, str(error)) from error
+
+
+def _patch_twice(
+    function: str, before: tuple[str, ...], after: tuple[str, ...], answers: WorkedAnswers, other: Mistake
+) -> Callable:
+    """Return the answer with the patch of another mistake on top; ValueError where its lines are no longer there."""
+    once = patched(answers.source(function), before, after)
+    try:
+        return answers.function(function, patched(once, other.before, other.after))
+    except (SyntaxError, NameError) as error:
+        raise ValueError(str(error)) from error
 
 
 def _evaluate(lines: tuple[str, ...], names: dict[str, Any], place: Place, line: int) -> Callable:

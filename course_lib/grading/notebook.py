@@ -1,18 +1,50 @@
-"""`check(function)`: the way into the grading from a notebook."""
+"""`check(function)`, `hint("02.1")` and `progress()`: the way into the grading from a notebook."""
 
-from collections.abc import Callable
+import contextlib
+import io
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
-from course_lib.grading.call import in_process
+from course_lib.grading import diary
+from course_lib.grading.call import Answer, Answerer, Round, ask
 from course_lib.grading.catalogue import OWN, catalogue
-from course_lib.grading.engine import fresh_seed, judge_task
-from course_lib.grading.reports import learner
+from course_lib.grading.engine import TaskResult, fresh_seed, judge_task
+from course_lib.grading.exercise import Exercise, Task
+from course_lib.grading.reports import learner, learner_html
+from course_lib.grading.sandbox.limits import Limits
+from course_lib.grading.sandbox.worker.attempt import Unfinished, attempt
+from course_lib.grading.wording import shorten
+from course_lib.project import CourseError, root
+
+PRINTED = 800  # characters of what an answer prints
+OWN_FOLDER = "my_exercises"
+_EARNED: dict[str, dict[str, int]] = {}  # the points of what was checked in this notebook: exercise, then function
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a check found: HTML in Jupyter, text elsewhere."""
+
+    text: str
+    html: str
+
+    def __repr__(self) -> str:
+        return self.text
+
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
+        return {"text/plain": self.text, "text/html": self.html}
 
 
 def check(function: Callable, package: str = OWN) -> None:
-    """Check the answer to an exercise and print what was found.
+    """Check the answer to an exercise and show what was found.
 
-    The exercise is found by the name of `function`, in the catalogue `package`. Fixed examples and fresh random cases
-    are checked, as they are by `course check`.
+    The exercise is found by the name of `function`, in the catalogue `package`. Fixed examples, edge cases and fresh
+    random cases are checked, as they are by `course check`; the points are noted beside a learner's own notebook.
     """
     name = getattr(function, "__name__", None)
     found = catalogue(package).find_task(name) if name and callable(function) else None
@@ -21,6 +53,114 @@ def check(function: Callable, package: str = OWN) -> None:
         return
     exercise, task = found
     seed = fresh_seed()
-    results = [judge_task(exercise, task, in_process(function, task, exercise.forbidden), seed, search=True)]
-    text = learner.render(exercise, results)
-    print(learner.coloured(f"{text}\n{learner.closing(results, seed, f'course check {exercise.id}')}"))
+    try:
+        results = [judge_task(exercise, task, _patient(function, task, exercise), seed, search=True)]
+        printed = _printed(function, task, results[0])
+    except KeyboardInterrupt:  # the way out of a long computation; frames of the grader would say nothing
+        print(f"Interrupted: {task.function} was not checked.")
+        return
+    _note(exercise, task, results[0].earned)
+    closing = learner.closing(results, seed, f"course check {exercise.id}")
+    text = learner.render(exercise, results, hint='hint("{}")') + "\n"
+    if printed:
+        text += f"on the case above, {task.function} printed: {shorten(printed, PRINTED)}\n"
+    _show(Report(text + closing, learner_html.report(exercise, results, closing, printed)))
+
+
+def hint(exercise: str, number: int | None = None, package: str = OWN) -> None:
+    """Print the next hint for an exercise such as "02.1", or the one of this number, counted from 1."""
+    from course_lib.grading import command
+
+    call = 'hint("{}")', 'hint("{}", {})'
+    command.hint(command.Place(catalogue(package), _own_folder()), exercise, number, call=call)
+
+
+def progress(package: str = OWN) -> None:
+    """Show the points, the hints and the day of the last check of every exercise."""
+    from course_lib.grading import command
+
+    command.show_progress(command.Place(catalogue(package), _own_folder()))
+
+
+def _show(report: Report) -> None:
+    """Display a report in Jupyter, print it elsewhere."""
+    shell = sys.modules.get("IPython") and sys.modules["IPython"].get_ipython()
+    if shell and getattr(shell, "kernel", None):
+        sys.modules["IPython"].display.display(report)
+    else:
+        print(learner.coloured(report.text))
+
+
+def _own_folder() -> Path:
+    """Return the folder of the learner's own notebooks: the current one, or where `course start` puts them."""
+    here = Path.cwd()
+    if here.name == OWN_FOLDER:
+        return here
+    with contextlib.suppress(CourseError):  # the package was installed without the rest of the course
+        return root() / OWN_FOLDER
+    return here / OWN_FOLDER
+
+
+def _note(exercise: Exercise, task: Task, earned: int) -> None:
+    """Note the points of an exercise, as far as its functions were checked in this notebook, which is a learner's."""
+    points = _EARNED.setdefault(exercise.id, {})
+    points[task.function] = earned
+    if Path.cwd().name == OWN_FOLDER:
+        noted = diary.read(Path.cwd())
+        noted.note_check(exercise.id, sum(points.values()))
+        diary.write(Path.cwd(), noted)
+
+
+# ---------------------------------------------------------------- an answer that does not end
+
+
+def _patient(function: Callable, task: Task, exercise: Exercise) -> Answerer:
+    """Answer by calling `function`; a call that does not end is interrupted, and the other questions are not put."""
+
+    def answer(asked: Round) -> list[Answer]:
+        answers: list[Answer] = []
+        for question in asked.questions:
+            if answers and answers[-1].problem and answers[-1].problem.kind == "time":
+                answers.append(answers[-1])
+            else:
+                with at_most(Limits().step):
+                    answers.append(ask(function, task, question, exercise.forbidden))
+        return answers
+
+    return answer
+
+
+@contextlib.contextmanager
+def at_most(seconds: float) -> Iterator[None]:
+    """Interrupt what runs inside after so many seconds of computing, where that can be done.
+
+    It cannot on Windows, nor outside of the main thread.
+    """
+    if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def interrupt(number, frame):
+        raise Unfinished(f"more than {seconds:g} seconds of computing")
+
+    before = signal.signal(signal.SIGPROF, interrupt)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
+
+
+def _printed(function: Callable, task: Task, result: TaskResult) -> str:
+    """Return what an answer prints on the case that is shown; it is asked once more for that."""
+    problem = learner.shown_problem(result)
+    if problem is None or problem.kind == "time":
+        return ""
+    case = (problem.asked or (problem.case,))[0]
+    constructor = task.constructor if isinstance(function, type) else None
+    heard = io.StringIO()
+    copies = {name: each.clone() if hasattr(each, "clone") else each for name, each in case.items()}
+    with contextlib.suppress(Unfinished), at_most(Limits().step), contextlib.redirect_stdout(heard):
+        attempt(function, copies, constructor)
+    return heard.getvalue()[:PRINTED]

@@ -21,8 +21,10 @@ class Problem:
 
     after: what was done to the case before the call, in words, such as "the last vector replaced". where: the part of
     the answer that this is about. got, expected: values, or words for them; `at` is where in a large tensor they
-    stand, and `differ` says how many entries are wrong, of how many. note: what else is to be said. fault: what is
-    known of a call that gave no value, as the worker tells it. Raises ValueError for an unknown kind.
+    stand, `differ` says how many entries are wrong, of how many, and `whole` holds both tensors. note: what else is to
+    be said. fault: what is known of a call that gave no value, as the worker tells it. asked: the arguments of all
+    calls that the property looked at, in order; cotangent: what weighed the entries of the output, where gradients were
+    asked for. Raises ValueError for an unknown kind.
     """
 
     kind: str
@@ -33,8 +35,11 @@ class Problem:
     expected: Any = None
     at: tuple[int, ...] | None = None
     differ: tuple[int, int] | None = None
+    whole: tuple[Any, Any] | None = None
     note: str = ""
     fault: Mapping[str, Any] = field(default_factory=dict)
+    asked: tuple[Mapping[str, Any], ...] = ()
+    cotangent: Any = None
 
     def __post_init__(self):
         if self.kind not in KINDS:

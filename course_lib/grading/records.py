@@ -19,6 +19,7 @@ class Finding:
     kind: str = ""  # one of `problem.KINDS`
     problem: str = ""  # the sentence
     mistake: str = ""  # the name that the exercise gives it; it stands at every failed property of the task
+    explanation: str = ""  # what that mistake is to be told, and a second one behind it
 
 
 @dataclass(frozen=True)

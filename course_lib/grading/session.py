@@ -150,7 +150,7 @@ class SandboxedSession:
             "functions": self._functions,
             "forbidden": forbidden,
             "memory": self._limits.memory,
-            "seconds": self._limits.wall,
+            "seconds": self._limits.computing,
             "step": self._limits.step,
             "main": not self._path.endswith(".py"),  # in Jupyter, a cell is the main programme
         }

@@ -38,6 +38,16 @@ def finding(problem: Problem, task: "Task") -> str:
     return f"{where}{said}{note}"
 
 
+def in_short(problem: Problem, task: "Task") -> str:
+    """Return what was found, where the numbers of the call stand below: how many entries differ, and not which."""
+    got = problem.whole[0] if problem.whole else problem.got
+    if problem.kind not in ("value", "gradient") or not isinstance(got, torch.Tensor):
+        return finding(problem, task)
+    where, note = f"{problem.where}: " if problem.where else "", f"; {problem.note}" if problem.note else ""
+    count = f"{problem.differ[0]} of {problem.differ[1]} entries differ" if problem.differ else "got other numbers"
+    return f"{where}{count}{note}"
+
+
 def _value(problem: Problem, task: "Task") -> str:
     """Say what came and what was expected, in so many digits that both do not look the same."""
     if problem.got is None and problem.expected is None:
@@ -58,7 +68,30 @@ def _moved(problem: Problem, task: "Task") -> str:
 
 def _shape(problem: Problem, task: "Task") -> str:
     of = f"{problem.where} of " if problem.where else ""
-    return f"got {of}{describe_kind(problem.got)}, expected {describe_kind(problem.expected)}"
+    cause = shape_cause(tuple(problem.got.shape), tuple(problem.expected.shape))
+    said = f"got {of}{describe_kind(problem.got)}, expected {describe_kind(problem.expected)}"
+    return f"{said}: {cause}" if cause else said
+
+
+def shape_cause(got: tuple[int, ...], expected: tuple[int, ...]) -> str:
+    """Return how one shape may have become another, where that can be told; else nothing.
+
+    >>> shape_cause((4,), (1, 4))
+    'an axis of size one is missing, as after a bare `squeeze()`, which drops every such axis'
+    >>> shape_cause((3, 2), (2, 3))
+    'the axes are there, in another order'
+    """
+    if [size for size in got if size != 1] == [size for size in expected if size != 1]:
+        if len(got) < len(expected):
+            return "an axis of size one is missing, as after a bare `squeeze()`, which drops every such axis"
+        if len(got) > len(expected):
+            return "an axis of size one is too many, as `keepdim=True` or `unsqueeze` leave it"
+    if len(got) == len(expected):
+        return "the axes are there, in another order" if sorted(got) == sorted(expected) else ""
+    sizes = list(expected)
+    if all(size in sizes and not sizes.remove(size) for size in got):
+        return f"the axis of size {sizes[0]} is missing: was it summed or averaged away?" if len(sizes) == 1 else ""
+    return ""
 
 
 def _numbers(problem: Problem, task: "Task") -> str:
@@ -123,7 +156,8 @@ def _no_value(problem: Problem, task: "Task") -> str:
         return "the answer has no gradient (detached, or made without its inputs)"
     where = f" in line {fault['line']} (`{shorten(fault['text'], 60)}`)" if fault["line"] else ""
     if problem.kind == "time":
-        return f"{name} did not end in time{', still' + where if where else ''}"
+        used = f": {shorten(fault['message'], 60)}" if fault["message"] else ""
+        return f"{name} did not end in time{', still' + where if where else ''}{used}"
     return f"{name} stopped with {shorten(fault['error'] + where + ': ' + fault['message'], 240)}"
 
 

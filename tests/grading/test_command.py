@@ -11,12 +11,13 @@ import time
 import psutil
 import pytest
 
+from course_lib import __main__ as course
 from course_lib.grading import check, command, notebook
 from course_lib.grading.call import in_process
 from course_lib.grading.catalogue import catalogue
 from course_lib.grading.engine import TaskResult, Verdict, judge_task
 from course_lib.grading.problem import Problem
-from course_lib.grading.reports import learner
+from course_lib.grading.reports import evidence, learner
 from course_lib.grading.sandbox import fork_server
 from course_lib.grading.sandbox.limits import Limits
 from course_lib.grading.wording import sentence
@@ -47,7 +48,7 @@ def flat(text):
 
 def test_untouched_stubs_fail_by_name_and_say_what_to_write(project, run):
     project("exercises/02_words.ipynb", *STUBS)
-    code, out, err = run("check", "02", "--seed", "1")
+    code, out, err = run("check", "02", "--all", "--seed", "1")
     assert code == 1 and err == ""
     for exercise in catalogue().exercises("02"):
         assert exercise.id in out and exercise.title in out
@@ -62,7 +63,7 @@ def test_untouched_stubs_fail_by_name_and_say_what_to_write(project, run):
 
 @pytest.mark.parametrize(("chapter", "points"), POINTS.items())
 def test_the_exercises_as_the_course_hands_them_out_can_be_checked(run, chapter, points):
-    code, out, err = run("check", str(find_chapter(root() / "exercises", chapter, ".ipynb")))
+    code, out, err = run("check", str(find_chapter(root() / "exercises", chapter, ".ipynb")), "--all")
     assert code == 1 and err == "" and "  ok " not in out
     assert out.count("not written yet: write") == sum(
         len(exercise.tasks) for exercise in catalogue().exercises(chapter)
@@ -88,7 +89,7 @@ def test_a_learner_s_route_wrong_axis_message_mended_passes(project, run):
     assert "a row [1.0, 1.0] sums to 2.0, expected 1" in " ".join(" ".join(lines[failing : failing + 4]).split())
     assert "this is what a softmax over the batch (dim=0) gives" in " ".join(out.split())
     assert "hint: course hint 02.2" in out
-    assert "2 fixed examples and 10 fresh random cases" in out
+    assert "2 fixed examples, " in out and " and 10 fresh random cases" in out
     seed = re.fullmatch(r"0/6    repeat with: course check 02\.2 --seed (\d+)", lines[-1]).group(1)
     assert run("check", "02.2", "--seed", seed)[1] == out  # the same again, to the letter
 
@@ -99,7 +100,7 @@ def test_a_learner_s_route_wrong_axis_message_mended_passes(project, run):
 
 def test_wide_output_is_cut(project, run):
     project("exercises/02_words.ipynb", WRONG_AXIS, "def attend(weights, values):\n    raise ValueError('long ' * 500)")
-    _, out, _ = run("check", "02")
+    _, out, _ = run("check", "02", "--all")
     assert max(len(line) for line in out.splitlines()) <= 88
     assert "attend stopped with ValueError in line 2" in " ".join(out.split())
     assert 0 < out.count("long") < 60
@@ -134,7 +135,7 @@ def test_a_copy_that_jupyter_made_is_not_taken_for_the_learner_s_own(project, ru
 
 def test_a_missing_function_is_named_with_the_cell_that_stopped_and_the_rest_is_judged(project, run):
     project("exercises/02_words.ipynb", "undefined\ndef map_to_rows(feature_map): pass", RIGHT)
-    code, out, err = run("check", "02")
+    code, out, err = run("check", "02", "--all")
     assert code == 2
     assert err.count("\n") == 1
     assert "code cell 1 (`def map_to_rows`) stopped in line 1 with NameError" in err
@@ -194,7 +195,7 @@ def test_a_syntax_error_elsewhere_does_not_keep_an_exercise_from_its_check(proje
     assert out.splitlines()[-1].startswith(f"left out, and not needed for 02.3: {said}")
     code, out, err = run("check", "02.1")
     assert code == 2 and err.startswith(said) and err.endswith("; so map_to_rows is not defined\n")
-    code, out, err = run("check", "02")
+    code, out, err = run("check", "02", "--all")
     assert code == 2 and err.startswith(said) and "  ok     the sum of the weighted values" in out
 
 
@@ -234,6 +235,47 @@ def test_an_earlier_hint_is_shown_again_and_does_not_set_back_the_next(project, 
     run("hint", "02.3"), run("hint", "02.3")
     assert run("hint", "02.3", "1")[1].splitlines()[-1] == "the next says more: course hint 02.3 2"
     assert run("hint", "02.3")[1].startswith("hint 3 of 3")
+
+
+# ---------------------------------------------------------------- what is printed of several
+
+
+def test_a_chapter_is_a_line_for_each_exercise_and_details_for_the_first_that_fails(project, run):
+    project("my_exercises/02_words.ipynb", *STUBS[:2], RIGHT.replace("sum(1)", "mean(1)"), *STUBS[3:])
+    _, out, _ = run("check", "02", "--seed", "1")
+    lines = out.splitlines()
+    assert [line.split()[:2] for line in lines[:5]] == [["FAIL", f"02.{number}"] for number in range(1, 6)]
+    assert "02.1  Map to rows" in out and out.count("not written yet") == 1
+    assert run("check", "02", "--all", "--seed", "1")[1].count("not written yet") == 4
+
+
+def test_several_targets_are_checked_one_after_the_other(project, run):
+    project("my_exercises/02_words.ipynb", WRONG_AXIS, RIGHT)
+    code, out, err = run("check", "02.3", "02.2", "--seed", "1")
+    assert code == 1 and err == "" and out.index("6/6    all right") < out.index("0/6    repeat with")
+    code, out, err = run("check", "02.9", "02.3")
+    assert code == 2 and "there is no exercise 02.9" in err and "6/6    all right" in out
+    code, out, err = run("check", "02.3", "02.2", "--json")
+    assert code == 1 and [json.loads(part + "}")["target"] for part in out.rstrip()[:-1].split("\n}\n")]
+
+
+def test_the_case_that_fails_is_printed_as_code(project, run):
+    project("my_exercises/02_words.ipynb", WRONG_AXIS)
+    _, out, _ = run("check", "02.2", "--seed", "1", "--show")
+    names = {}
+    exec(WRONG_AXIS, names)
+    code = out.partition("to paste below your answer:\n\n")[2].rpartition("\n0/6")[0]
+    exec(code, names)
+    assert names["got"].shape == names["query"].shape[:1] + names["keys"].shape[1:2]
+
+
+def test_help_and_version_have_the_short_ways_that_people_try(run):
+    assert run("-h")[1] == run("--help")[1]
+    assert run("--version")[1].startswith("course ") and run("--version")[0] == 0
+    for names in course.COMMANDS.values():
+        for name in names:
+            code, out, _ = run(name, "-h")
+            assert code == 0 and out.count(f"course {name}") >= 2, name  # two examples
 
 
 # ---------------------------------------------------------------- progress
@@ -281,7 +323,7 @@ def test_a_damaged_record_of_progress_stops_nothing(project, run, tmp_path):
 
 def test_what_waits_for_the_values_does_not_read_like_a_fault(project, run):
     project("02_mine.ipynb", *STUBS[:2], "def attend(weights, values):\n    return values.mean(dim=1)", PENALTY)
-    _, out, _ = run("check", "02_mine.ipynb")
+    _, out, _ = run("check", "02_mine.ipynb", "--all")
     assert re.search(r"\n  later  inputs unchanged +0/1\n +counts once the values are right ", out)
 
 
@@ -291,7 +333,7 @@ def test_what_waits_for_the_values_does_not_read_like_a_fault(project, run):
 def test_an_endless_loop_fails_with_its_line_and_the_others_are_judged(project, run, monkeypatch):
     monkeypatch.setattr(command, "LIMITS", Limits(wall=5.0, step=0.3))
     project("02_mine.ipynb", *STUBS[:2], "def attend(weights, values):\n    while True:\n        weights + 1", PENALTY)
-    code, out, err = run("check", "02_mine.ipynb")
+    code, out, err = run("check", "02_mine.ipynb", "--all")
     assert code == 2 and "does not define hard_attention_gradient" in err
     assert re.search(r"attend did not end in time, still in line [23] \(`(while True:|weights \+ 1)`\)", flat(out))
     assert "FAIL   the sum of the weighted values" in out and "5/28    repeat with" in out
@@ -329,7 +371,7 @@ def test_a_loop_that_catches_everything_does_not_use_up_the_time_of_the_others(p
         except BaseException:
             pass"""
     project("02_mine.ipynb", *STUBS[:2], stubborn, PENALTY, *STUBS[4:])
-    code, out, err = run("check", "02_mine.ipynb")
+    code, out, err = run("check", "02_mine.ipynb", "--all")
     assert code == 1 and err == "" and "attend was stopped: it took longer than 1 seconds" in flat(out)
     assert "5/28    repeat with" in out
 
@@ -358,7 +400,7 @@ def test_an_endless_loop_in_a_cell_is_left_behind(project, run, monkeypatch):
 )
 def test_an_answer_that_ends_its_process_costs_itself_and_no_other(project, run, line, said):
     project("02_mine.ipynb", *STUBS[:2], f"def attend(weights, values):\n    {line}", PENALTY, *STUBS[4:])
-    code, out, err = run("check", "02_mine.ipynb")
+    code, out, err = run("check", "02_mine.ipynb", "--all")
     assert code == 1 and err == "" and said in flat(out) and "5/28    repeat with" in out
 
 
@@ -537,15 +579,17 @@ def test_the_smallest_case_that_fails_is_shown_in_a_shell_and_in_a_notebook(run,
     (task,) = [task for task in exercise.tasks if task.function == "dot_products"]
     exec(wrong, names)
     answer = in_process(names["dot_products"], task)
-    drawn, smaller = (judge_task(exercise, task, answer, 3, search=search) for search in (False, True))
-    (drawn,), (smaller,) = ([sentence(each.problem, task) for each in found.verdicts] for found in (drawn, smaller))
+    drawn, shown = (judge_task(exercise, task, answer, 3, search=search) for search in (False, True))
+    (drawn,), (smaller,) = ([sentence(each.problem, task) for each in found.verdicts] for found in (drawn, shown))
     assert drawn != smaller
     found = json.loads(run("check", str(tmp_path / "mine.py"), "--seed", "3", "--json")[1])
     (function,) = [each for each in found["exercises"][0]["functions"] if each["function"] == "dot_products"]
     assert [each["problem"] for each in function["properties"]] == [smaller]
     monkeypatch.setattr(notebook, "fresh_seed", lambda: 3)
     check(names["dot_products"])
-    assert smaller.partition(":")[0] in flat(capsys.readouterr().out)
+    out = capsys.readouterr().out
+    (verdict,) = shown.verdicts
+    assert all(line.rstrip() in out for line in evidence.text(verdict.problem))
 
 
 # ---------------------------------------------------------------- in a notebook
@@ -557,7 +601,7 @@ def test_check_in_a_notebook_prints_the_report_and_returns_nothing(capsys):
     assert check(names["attend"]) is None
     out = capsys.readouterr().out
     assert out.startswith("02.3  Attend\n  ok     one-hot weights return the exact value")
-    assert "checked on 2 fixed examples and 10 fresh random cases" in " ".join(out.split())
+    assert re.search(r"checked on 2 fixed examples, \d edge cases and 10 fresh random cases", " ".join(out.split()))
     assert out.splitlines()[-1].startswith("6/6    all right")
 
 

@@ -138,7 +138,7 @@ def test_a_task_is_asked_in_one_round():
 
     assert judge_task(DOUBLING, DOUBLE, counted, 0, search=True).earned == 2
     (asked,) = rounds
-    cases = RANDOM_CASES + len(DOUBLE.examples)
+    cases = RANDOM_CASES + len(DOUBLE.examples) + len(DOUBLE.edges)
     assert len(asked.questions) == cases + engine.ASKED_AGAIN  # both properties ask the same
 
 
@@ -287,3 +287,39 @@ def test_tasks_whose_cases_hold_other_things_than_tensors_are_searched_too():
     )
     result, _ = judged(lambda numbers, factor, state: factor * numbers + (len(numbers) >= 12), task=task)
     assert told(result)[0].startswith("numbers of shape (12,), factor = 2, parameters of our own: 12 of 12")
+
+
+# ---------------------------------------------------------------- the diagnosis
+
+
+@pytest.mark.parametrize(
+    ("change", "name"),
+    [
+        (lambda weights: weights.detach(), "no way back"),
+        (lambda weights: 2 * weights - weights.detach(), None),  # doubled, and no graph is cut
+        (lambda weights: weights + 0 * (0 * weights).sqrt(), None),  # nan on the way back
+    ],
+)
+def test_a_wrong_gradient_is_named_by_its_numbers(change, name):
+    """Where all values are right, a mistake is named only if its gradients are those of the answer."""
+    exercise, task = COURSE.find_task("scaled_dot_product_attention")
+
+    def answer(query, key, value, mask):
+        scores = query @ key.mT / query.shape[-1] ** 0.5
+        weights = change(scores.masked_fill(~mask, float("-inf")).softmax(dim=-1))
+        return weights @ value, weights
+
+    result = judge_task(exercise, task, in_process(answer, task), 0)
+    assert [verdict.property.name for verdict in result.verdicts if verdict.problem] == ["the gradients are right"]
+    assert (result.mistake.name if result.mistake else None) == name
+
+
+def test_two_known_mistakes_in_one_answer_are_both_named():
+    exercise, task = COURSE.find_task("scaled_dot_product_attention")
+
+    def no_scale_and_mask_turned_round(query, key, value, mask):
+        weights = (query @ key.mT).masked_fill(mask, float("-inf")).softmax(dim=-1)
+        return weights @ value, weights
+
+    result = judge_task(exercise, task, in_process(no_scale_and_mask_turned_round, task), 0)
+    assert result.mistake.name == "no scale" and result.second_mistake.name == "mask turned round (-inf)"

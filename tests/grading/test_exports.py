@@ -109,6 +109,7 @@ def test_a_row_for_programs(write):
                 "kind": "sum",
                 "output": "got 2.0, expected 1.0",
                 "mistake": "softmax forgotten",
+                "explanation": "",
             }
         ],
     }

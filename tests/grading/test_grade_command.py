@@ -100,7 +100,7 @@ def test_a_run_says_what_it_does_and_writes_what_it_was_asked_for(fake, handed_i
     points = sum(exercise.points for exercise in catalogue().exercises("02"))
     assert f"submissions: 6 in {handed_in}\n" in out
     assert f"exercises: 02.1, 02.2, 02.3, 02.4, 02.5 ({points} points)\n" in out
-    assert "sandbox: landlock; limit: 10 s a submission; seed: 7\n" in out
+    assert "sandbox: landlock; limit: 30 s a submission; seed: 7\n" in out
     assert r"neither a folder nor .ipynb nor .py: notes\x1b[2J.txt" in out
     assert "over 6 submissions" in out and "graded before" not in out
     written = ["gradebook.sqlite", "grades.csv", "grades.jsonl", "gradescope", "junit.xml"]
@@ -280,7 +280,7 @@ def test_resume_takes_from_the_gradebook_what_the_command_does_not_name(fake, ha
     [
         ({"seed": 8}, "seed 7, not 8:"),
         ({"only": ["02.3", "02.1"]}, "exercises 02.1 02.2 02.3 02.4 02.5, not 02.1 02.3:"),
-        ({"wall": 5, "seed": 9}, "seed 7, not 9 and limit_wall 10.0, not 5.0:"),
+        ({"wall": 5, "seed": 9}, "seed 7, not 9 and limit_wall 30.0, not 5.0:"),
         ({"tier": "bubblewrap"}, "tier landlock, not bubblewrap:"),
         ({"version": "9.9"}, "not 9.9:"),
     ],

@@ -188,7 +188,7 @@ def test_the_chapters_that_somebody_answered(tmp_path):
 
 def test_several_files_share_the_time_of_one_submission(hand_in):
     """Two loops that nothing interrupts cost no more than one."""
-    loop = "import signal\nsignal.signal(signal.SIGALRM, signal.SIG_IGN)\nwhile True: pass"
+    loop = "from signal import *\nfor each in (SIGALRM, SIGPROF): signal(each, SIG_IGN)\nwhile True: pass"
     record = hand_in({"1.py": loop, "2.py": loop, "3.py": loop})
     assert record.status == STOPPED and record.seconds < 2 * settings().limits.wall
 

@@ -263,10 +263,8 @@ def test_the_mistake_of_a_module_is_named(judged):
     result = judged(SCALED, MADE + "return inputs * self.weight")
     assert result.mistake.name == "bias forgotten"
     said = " ".join(learner.render(SCALED, [result]).split())
-    assert (
-        "d_model = 2, parameters of our own, inputs = [[1.0, 10.0]]: got [[2.0, 30.0]], expected [[2.5, 30.0]]" in said
-    )
-    assert "this forgets the bias" in said
+    assert "inputs [[ 1.0, 10.0]]" in said and "got [[ 2.0*, 30.0 ]] expected [[ 2.5*, 30.0 ]]" in said
+    assert said.index("this forgets the bias") < said.index("FAIL")  # the diagnosis comes first
 
 
 def test_a_gradient_cannot_be_right_by_chance(judged):

@@ -1,6 +1,7 @@
 """A worker answers questions, keeps to its limits, and is believed only what can be true."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -112,10 +113,11 @@ def test_an_answer_that_turns_the_alarm_off_meets_the_wall(tier):
     loop = """import signal
 def attend(weights, values):
     signal.setitimer(signal.ITIMER_REAL, 0)
+    signal.setitimer(signal.ITIMER_PROF, 0)
     while True: pass"""
     start = time.monotonic()
     result, session = judged(tier, loop, limits=Limits(wall=1.5, step=0.3))
-    assert "it took longer than 1.5 seconds" in problem(result)
+    assert re.search("it (took longer than 1.5 seconds|computed for longer than it may)", problem(result))
     assert session.endings and time.monotonic() - start < 10
 
 

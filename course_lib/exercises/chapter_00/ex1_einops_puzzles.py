@@ -53,6 +53,10 @@ EXERCISE = Exercise(
             returns="the same pictures, shape (batch, height, width, channel)",
             cases=draw_images,
             examples=({"images": torch.arange(4.0).reshape(1, 2, 1, 2)},),
+            edges=(
+                {"images": torch.tensor([[[[1.0]]], [[[2.0]]]])},  # sizes of one
+                {"images": torch.tensor([[[[1.0], [2.0]], [[3.0], [4.0]]]])},  # one picture, one column
+            ),
             reference=lambda images: images.permute(0, 2, 3, 1),
             mistakes="""
             reshaped => every number in its place
@@ -63,6 +67,11 @@ EXERCISE = Exercise(
             turned over => every number in its place
             + return rearrange(images, "batch channel height width -> batch width height channel")
             this has height and width exchanged as well: the pictures lie on their side
+
+            every axis of length 1 dropped => every number in its place
+            + return rearrange(images, "batch channel height width -> batch height width channel").squeeze()
+            `squeeze()` without an axis removes every axis of length 1, also the batch or the channel; all four axes
+            stay
             """,
         ),
         puzzle(
@@ -70,6 +79,10 @@ EXERCISE = Exercise(
             returns="one wide picture, shape (channel, height, batch * width)",
             cases=draw_images,
             examples=({"images": torch.arange(8.0).reshape(2, 1, 2, 2)},),  # of one channel: 0 1 / 2 3 and 4 5 / 6 7
+            edges=(
+                {"images": torch.tensor([[[[1.0]]], [[[2.0]]]])},  # pixels alone
+                {"images": torch.tensor([[[[1.0], [2.0]]]])},  # one picture, one column
+            ),
             reference=lambda images: torch.cat(list(images), dim=-1),
             mistakes="""
             columns dealt out => every number in its place
@@ -84,6 +97,10 @@ EXERCISE = Exercise(
             stacked => every number in its place
             + return rearrange(images, "batch channel height width -> channel (batch height) width")
             this puts the pictures one below the other: the batch went into the height
+
+            last picture first => every number in its place
+            + return torch.cat(list(images.flip(0)), dim=-1)
+            this puts the last picture on the left; the first picture belongs there
             """,
         ),
         puzzle(
@@ -91,6 +108,14 @@ EXERCISE = Exercise(
             returns="the mean of each 2 x 2 square, shape (batch, channel, height / 2, width / 2)",
             cases=draw_even_images,
             examples=({"images": torch.tensor([[[[1.0, 3.0, 0.0, 4.0], [5.0, 7.0, 0.0, 0.0]]]])},),
+            edges=(
+                {
+                    "images": torch.tensor([[[[1.0, 2.0], [3.0, 6.0]]], [[[0.0, 4.0], [0.0, 0.0]]]])
+                },  # one square, one channel
+                {
+                    "images": torch.tensor([[[[1.0, 3.0]], [[-2.0, 4.0]]]]).repeat_interleave(2, 2)
+                },  # one picture of one square
+            ),
             reference=lambda images: torch.nn.functional.avg_pool2d(images, 2),
             mistakes="""
             largest => every number in its place
@@ -111,6 +136,15 @@ EXERCISE = Exercise(
             summed => every number in its place
             + return reduce(images, squares, "sum", two=2, also_two=2)
             this is the sum of each square: four times the mean
+
+            overlapping squares => every number in its place
+            + return torch.nn.functional.avg_pool2d(images, 2, stride=1)
+            here a new square begins at every pixel, so the squares overlap; they have to stand side by side
+
+            images overwritten => every number in its place
+            + images /= 4
+            + return reduce(images, squares, "sum", two=2, also_two=2)
+            the means are right, but the caller's pictures were changed in place, as by `images /= 4`; make a new tensor
             """,
         ),
         puzzle(
@@ -118,6 +152,16 @@ EXERCISE = Exercise(
             returns="left 0, right 0, left 1, right 1, ..., shape (batch, 2 * time, d)",
             cases=draw_pair,
             examples=({"left": torch.tensor([[[1.0], [2.0]]]), "right": torch.tensor([[[10.0], [20.0]]])},),
+            edges=(
+                {
+                    "left": torch.tensor([[[1.0]], [[2.0]]]),
+                    "right": torch.tensor([[[3.0]], [[4.0]]]),
+                },  # one step, one feature
+                {
+                    "left": torch.tensor([[[1.0], [2.0]]]),
+                    "right": torch.tensor([[[3.0], [4.0]]]),
+                },  # one pair, one feature
+            ),
             reference=lambda left, right: torch.stack([left, right], dim=2).flatten(1, 2),
             mistakes="""
             one after the other => every number in its place
@@ -128,6 +172,15 @@ EXERCISE = Exercise(
             right first => every number in its place
             + return rearrange([right, left], "side batch time d -> batch (time side) d")
             this begins with `right`
+
+            numbers in turn => every number in its place
+            + return torch.stack([left, right], dim=-1).reshape(len(left), -1, left.shape[-1])
+            here single numbers of left and right come in turn; whole vectors are to come in turn
+
+            time before the batch => every number in its place
+            + return torch.stack([left, right]).transpose(0, 2).reshape(len(left), -1, left.shape[-1])
+            this puts time before the batch and then reshapes, so that a sequence gets vectors of other sequences;
+            the batch has to stay the first axis
             """,
         ),
         puzzle(
@@ -135,6 +188,10 @@ EXERCISE = Exercise(
             returns="the query once for each location, shape (batch, locations, d)",
             cases=draw_query,
             examples=({"query": torch.tensor([[1.0, 2.0], [3.0, 4.0]]), "locations": 3},),
+            edges=(
+                {"query": torch.tensor([[1.0], [2.0]]), "locations": 1},  # one location, one feature
+                {"query": torch.tensor([[3.0]]), "locations": 2},  # one query
+            ),
             reference=lambda query, locations: query[:, None].expand(-1, locations, -1),
             mistakes="""
             queries mixed => every number in its place
@@ -149,6 +206,10 @@ EXERCISE = Exercise(
             locations first => every number in its place
             + return repeat(query, "batch d -> location batch d", location=locations)
             this has the locations before the batch
+
+            three times => every number in its place
+            + return repeat(query, "batch d -> batch location d", location=3)
+            this repeats the query three times, as in the example; `locations` says how many times
             """,
         ),
         puzzle(
@@ -157,6 +218,16 @@ EXERCISE = Exercise(
             cases=draw_query_and_key,
             examples=(
                 {"query": torch.tensor([[[1.0, 2.0], [0.0, 1.0]]]), "key": torch.tensor([[[3.0, 4.0], [1.0, 0.0]]])},
+            ),
+            edges=(
+                {
+                    "query": torch.tensor([[[1.0]], [[2.0]]]),
+                    "key": torch.tensor([[[3.0]], [[4.0]]]),
+                },  # one of each, in a batch
+                {
+                    "query": torch.tensor([[[1.0], [2.0]]]),
+                    "key": torch.tensor([[[3.0]]]),
+                },  # two queries, one key, one wide
             ),
             reference=lambda query, key: query @ key.transpose(1, 2),
             mistakes="""
@@ -172,6 +243,15 @@ EXERCISE = Exercise(
             scaled => every number in its place
             + return einsum(query, key, "batch query d, batch key d -> batch query key") / query.shape[-1] ** 0.5
             this divides by the square root of d, which the transformer does and this puzzle does not
+
+            reshaped => every number in its place
+            + return query @ key.reshape(len(key), key.shape[2], key.shape[1])
+            `reshape` gives the keys the right shape and moves no number, so that features of several keys are mixed;
+            exchange the last two axes of the keys
+
+            cosine => every number in its place
+            + return torch.nn.functional.normalize(query, dim=-1) @ torch.nn.functional.normalize(key, dim=-1).mT
+            this divides the vectors by their norms, which gives a cosine; the dot product has no such division
             """,
         ),
     ),

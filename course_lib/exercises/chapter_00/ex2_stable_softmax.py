@@ -115,6 +115,12 @@ EXERCISE = Exercise(
                 {"scores": torch.tensor([0.0, 3.0]).log1p(), "temperature": 1.0},
                 {"scores": torch.tensor([[0.0, 1.0], [3.0, 0.0]]), "temperature": 0.5},
             ),
+            edges=(
+                {"scores": torch.tensor([[1.0], [2.0]]), "temperature": 0.5},  # a single score has all the weight
+                {"scores": torch.tensor([[2.0, 2.0]]), "temperature": 2.0},  # one row, equal scores
+                {"scores": torch.tensor([[0.0, 256.0], [256.0, 0.0]]), "temperature": 1.0},  # exp(256) is infinite
+                {"scores": torch.tensor([[0.0, 1.0], [200.0, 201.0]]), "temperature": 1.0},  # rows far from each other
+            ),
             reference=softmax,
             properties=(
                 Property("rows sum to one", 1, sums_to(1)),

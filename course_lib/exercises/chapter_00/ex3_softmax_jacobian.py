@@ -57,6 +57,16 @@ one vector only (4) => the derivative of each weight by each score
 identity for diag(p) => rows sum to zero
 + return torch.eye(weights.shape[-1]) - products
 this has 1 on the diagonal before the product is subtracted; p belongs there
+
+softmax once more => the derivative of each weight by each score
+- products = weights[..., :, None] * weights[..., None, :]
++ weights = weights.softmax(dim=-1)
++ products = weights[..., :, None] * weights[..., None, :]
+this takes the softmax of the weights, which come from a softmax already; use the weights as they are
+
+no product on the diagonal => rows sum to zero
++ products = weights[..., :, None] * weights[..., None, :] * (1 - torch.eye(weights.shape[-1]))
+this subtracts the products p_i p_j off the diagonal only; they are subtracted on the diagonal too
 """
 
 EXERCISE = Exercise(
@@ -70,6 +80,13 @@ EXERCISE = Exercise(
             returns="the derivative of each weight by each score, shape (..., n, n)",
             cases=draw_weights,
             examples=({"weights": torch.tensor([0.25, 0.75])}, {"weights": torch.tensor([[0.5, 0.5], [0.2, 0.8]])}),
+            edges=(
+                {"weights": torch.tensor([[1.0], [1.0]])},  # a single weight never changes
+                {"weights": torch.tensor([[0.0, 1.0]])},  # one row, a weight of 0
+                {
+                    "weights": torch.tensor([[[0.5, 0.5]], [[0.25, 0.75]]])
+                },  # two leading axes, one of them of one; a tie
+            ),
             reference=softmax_jacobian,
             properties=(
                 Property("rows sum to zero", 1, sums_to(0)),

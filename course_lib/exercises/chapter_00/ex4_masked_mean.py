@@ -60,6 +60,19 @@ values overwritten => inputs unchanged
 + values[~mask] = 0
 + total = values.sum(dim=1)
 this writes zeros into the caller's own tensor (`values[~mask] = 0`)
+
+count plus one => the mean of what counts
+- count = mask.sum(dim=1, keepdim=True).clamp(min=1)
++ count = mask.sum(dim=1, keepdim=True) + 1
+this adds 1 to every count, which makes every mean too small; only a count of 0 needs another divisor
+
+count over the batch => the mean of what counts
++ count = mask.sum().clamp(min=1)
+this counts what is True in the whole batch; every row has a count of its own
+
+values that are not 0 counted => the mean of what counts
++ count = (values * mask[:, :, None] != 0).sum(dim=1).clamp(min=1)
+this counts the values that are not 0; a value of 0 counts as well where the mask is True
 """
 
 EXERCISE = Exercise(
@@ -78,6 +91,23 @@ EXERCISE = Exercise(
                     "values": torch.tensor([[[1.0], [5.0]], [[3.0], [8.0]]]),
                     "mask": torch.tensor([[True, False], [False, True]]),
                 },
+            ),
+            edges=(
+                {"values": torch.tensor([[[2.0]], [[3.0]]]), "mask": torch.tensor([[True], [False]])},  # one step
+                {
+                    "values": torch.tensor([[[2.0], [4.0]]]),
+                    "mask": torch.tensor([[False, True]]),
+                },  # one row, the first hidden
+                {
+                    "values": torch.tensor([[[1e4], [3.0]], [[1.0], [2.0]]]),
+                    "mask": torch.tensor([[False, False], [True, True]]),
+                },  # none, all
+                # A value of 0 counts like any other.
+                {"values": torch.tensor([[[0.0], [4.0], [9.0]]]), "mask": torch.tensor([[True, True, False]])},
+                {
+                    "values": torch.tensor([[[0.0, 4.0], [6.0, 0.0], [1e30, -1e30]]]),
+                    "mask": torch.tensor([[True, True, False]]),
+                },  # zeros that count, and what is hidden far away
             ),
             reference=masked_mean,
             properties=(

@@ -156,6 +156,26 @@ EXERCISE = Exercise(
                     "bias_hh": torch.tensor([0.0, 0.5, -1.0]),
                 },
             ),
+            edges=(
+                {  # widths of one, a batch of two
+                    "inputs": torch.tensor([[1.0], [-1.0]]),
+                    "hidden": torch.tensor([[0.5], [2.0]]),
+                    "weight_ih": torch.tensor([[0.5], [-1.0], [2.0]]),
+                    "weight_hh": torch.tensor([[2.0], [-1.0], [0.5]]),
+                    "bias_ih": torch.tensor([0.5, -0.5, 0.25]),
+                    "bias_hh": torch.tensor([0.25, -0.5, 0.5]),
+                },
+                {  # an input of one and a state of two, a batch of one
+                    "inputs": torch.tensor([[2.0]]),
+                    "hidden": torch.tensor([[0.5, -1.0]]),
+                    "weight_ih": torch.tensor([[0.5], [-1.0], [2.0], [1.0], [-0.5], [0.25]]),
+                    "weight_hh": torch.tensor(
+                        [[1.0, 0.5], [-1.0, 2.0], [0.5, 0.0], [0.0, -2.0], [1.5, 1.0], [-0.5, 0.5]]
+                    ),
+                    "bias_ih": torch.tensor([0.5, -0.5, 0.25, 0.0, 1.0, -1.0]),
+                    "bias_hh": torch.tensor([0.25, 0.0, -0.25, 0.5, -0.5, 1.0]),
+                },
+            ),
             reference=gru_step,
             properties=(
                 Property(

@@ -24,6 +24,13 @@ def draw_lstm(generator: torch.Generator) -> Case:
     return given | draw_parameters(generator, 4, d_input, d_hidden)
 
 
+def step_of_five() -> Case:
+    """Draw the same step each time, with a state of five entries."""
+    generator = torch.Generator().manual_seed(0)
+    names = {"inputs": 2, "hidden": 5, "memory": 5}
+    return {name: normal(generator, 1, d) for name, d in names.items()} | draw_parameters(generator, 4, 2, 5)
+
+
 def old_memory(memory, **rest):
     """The memory as it was."""
     return memory
@@ -169,6 +176,18 @@ EXERCISE = Exercise(
                     "bias_ih": torch.tensor([0.5, 0.0, 0.25, -0.25]),
                     "bias_hh": torch.tensor([0.0, 0.5, -1.0, 0.5]),
                 },
+            ),
+            edges=(
+                {  # widths of one, a batch of two
+                    "inputs": torch.tensor([[1.0], [-1.0]]),
+                    "hidden": torch.tensor([[0.5], [2.0]]),
+                    "memory": torch.tensor([[0.5], [-2.0]]),
+                    "weight_ih": torch.tensor([[0.5], [-1.0], [2.0], [1.0]]),
+                    "weight_hh": torch.tensor([[1.0], [2.0], [-1.0], [0.5]]),
+                    "bias_ih": torch.tensor([0.5, -0.5, 0.25, 1.0]),
+                    "bias_hh": torch.tensor([1.0, 0.25, -0.5, 0.5]),
+                },
+                step_of_five(),  # a state of five: blocks cut by the wrong number do not fit
             ),
             reference=lstm_step,
             properties=(

@@ -37,13 +37,13 @@ def states_near_ten(case: Case) -> Case:
 
 
 MISTAKES = """
-the last state => one score far above: exactly that state
+the last state => one score far above: that state
 - return einsum(weights, states, "batch n, batch n d_hidden -> batch d_hidden")
 + return states[:, -1]
 this is the last state of each sentence, the one fixed vector that the chapter wants to get away from: scores and other
 states were not used
 
-the plain mean => one score far above: exactly that state
+the plain mean => one score far above: that state
 + return states.mean(dim=1)
 this is the mean of the states: the scores were not used
 
@@ -78,11 +78,11 @@ exp not divided => the context lies between the states
 + weights = torch.exp(scores)
 this weighs by exp(score) and does not divide by the sum: the weights do not sum to one
 
-no guard against overflow => one score far above: exactly that state
+no guard against overflow => one score far above: that state
 + weights = torch.exp(scores) / torch.exp(scores).sum(dim=1, keepdim=True)
 exp(1000) is infinite, and infinite by infinite is nan: subtract the row's maximum first, or let `softmax` do it
 
-axis lost in the sum => one score far above: exactly that state
+axis lost in the sum => one score far above: that state
 + weights = torch.exp(scores) / torch.exp(scores).sum(dim=1)
 the sum of (batch, n) along the last axis has one axis less, and is then not matched sentence by sentence;
 `keepdim=True` leaves (batch, 1), or `softmax` does it all
@@ -91,6 +91,11 @@ one axis too many => the states, averaged by the softmax
 - return einsum(weights, states, "batch n, batch n d_hidden -> batch d_hidden")
 + return weights[:, None] @ states
 this leaves an axis of length 1, (batch, 1, d_hidden): take it away, `[:, 0]`, or let an einsum do without it
+
+every axis of length 1 dropped => the states, averaged by the softmax
++ return (weights[:, None] @ states).squeeze()
+`squeeze()` without an axis removes every axis of length 1, also the batch or the entries; the answer always has two
+axes, (batch, d_hidden)
 
 every sentence with every other => the states, averaged by the softmax
 + return weights @ states
@@ -125,9 +130,19 @@ EXERCISE = Exercise(
                 {"states": torch.tensor([[[4.0, 0.0], [0.0, 8.0]]]), "scores": torch.tensor([[0.0, 1.0986]])},
                 {"states": torch.tensor([[[1.0], [5.0]]]), "scores": torch.tensor([[2.0, 2.0]])},
             ),
+            edges=(
+                {
+                    "states": torch.tensor([[[1.0]], [[2.0]]]),
+                    "scores": torch.tensor([[3.0], [-1.0]]),
+                },  # one state, one feature
+                {
+                    "states": torch.tensor([[[1.0], [2.0]], [[3.0], [5.0]]]),
+                    "scores": torch.tensor([[0.0, 200.0], [0.0, 0.0]]),
+                },  # far apart, tied
+            ),
             reference=context_vector,
             properties=(
-                Property("one score far above: exactly that state", 2, on(one_far_above, equals(0))),
+                Property("one score far above: that state", 2, on(one_far_above, equals())),
                 Property(
                     "a constant added to all scores changes nothing",
                     1,

@@ -52,6 +52,11 @@ rolled to the left => no step reads its own target or a later one
 + return targets.roll(-1, dims=1)
 this rolls the words the other way round: each step reads the target of the step after
 
+rolled, start at the end => no step reads its own target or a later one
+- return torch.cat([first, targets[:, :-1]], dim=1)
++ return torch.cat([targets[:, -1:], targets[:, :-2], first], dim=1)
+this rolls the words and writes the start over the last one; the start belongs in front, where the first step reads it
+
 last word kept => each step reads the target of the step before
 + return torch.cat([first, targets], dim=1)
 this puts the start in front and drops nothing, n + 1 words; the decoder does not read the last word, since no target
@@ -91,6 +96,10 @@ INPUTS = Task(
     returns="what the decoder reads at each step, shape (batch, n), integers",
     cases=draw_targets,
     examples=({"targets": torch.tensor([[3, 1, 2]]), "start": 9},),
+    edges=(
+        {"targets": torch.tensor([[1], [2]]), "start": 0},  # one step: the start alone
+        {"targets": torch.tensor([[0, 3, 0]]), "start": 0},  # the start is a target as well
+    ),
     reference=teacher_inputs,
     properties=(
         Property("no step reads its own target or a later one", 1, shows_no_answer),
@@ -116,13 +125,14 @@ def draw_word_logits(generator: torch.Generator) -> Case:
 
 def parts_add_up(case: Case):
     """The loss of a sentence is that of its first step and that of the rest."""
-    parts = [{name: each[:, cut] for name, each in case.items()} for cut in (slice(0, 1), slice(1, None))]
-    whole, first, rest = yield [case, *parts]
+    length = case["targets"].shape[1]
+    cuts = [slice(0, 1), slice(1, length)][:length]  # of a single step there is no rest
+    whole, *parts = yield [case, *({name: each[:, cut] for name, each in case.items()} for cut in cuts)]
     said = {
         "where": "the losses of the first step and of the rest, computed apart and added up",
         "note": "expected is the loss of the whole sentence",
     }
-    return difference(case, first.value + rest.value, whole.value, **said)
+    return difference(case, sum(part.value for part in parts), whole.value, **said)
 
 
 def one_far_above(case: Case) -> Case:
@@ -224,6 +234,20 @@ LOSS = Task(
     returns="one loss for each sentence, shape (batch,)",
     cases=draw_word_logits,
     examples=({"logits": torch.tensor([[[0.0, 0.0], [0.0, 1.0986]]]), "targets": torch.tensor([[0, 1]])},),
+    edges=(
+        {
+            "logits": torch.tensor([[[0.5], [2.0]], [[1.0], [-1.0]]]),
+            "targets": torch.tensor([[0, 0], [0, 0]]),
+        },  # one word
+        {
+            "logits": torch.tensor([[[1.0, 1.0], [200.0, 0.0]]]),
+            "targets": torch.tensor([[1, 1]]),
+        },  # one sentence, tied, lost
+        {
+            "logits": torch.tensor([[[1.0, 0.0, -1.0]], [[0.5, 2.0, 0.0]]]),
+            "targets": torch.tensor([[0], [2]]),
+        },  # one step
+    ),
     reference=teacher_forcing_loss,
     properties=(
         Property("the sum of the losses of all steps", 2, both(equals(), inputs_unchanged)),
@@ -240,12 +264,13 @@ EXERCISE = Exercise(
     minutes=30,
     tasks=(INPUTS, LOSS),
     hints=(
-        "Write the sentence twice, one line below the other: the targets, and what the decoder reads at each step. How "
-        "far is the second line shifted? For the loss: which word's probability counts at each step, and what does a "
-        "logarithm make of a product of probabilities?",
-        "Inputs: a column of `start` in front, and the last word left out. Loss: log_softmax over the vocabulary, at "
-        "each step minus the entry of the target, summed over the steps; the batch stays.",
-        "`torch.full_like(targets[:, :1], start)` is the column. `logits.log_softmax(dim=2).gather(2, ...)` picks by "
-        '`targets[..., None]`; or `cross_entropy`, with the vocabulary on axis 1 and `reduction="none"`.',
+        "For the inputs, the first part: write the sentence twice, one line below the other, the targets and what the "
+        "decoder reads at each step. How far is the second line shifted? For the loss, the second part: which word's "
+        "probability counts at each step, and what does a logarithm make of a product of probabilities?",
+        "For the inputs: a column of `start` in front, and the last word left out. For the loss: log_softmax over the "
+        "vocabulary, at each step minus the entry of the target, summed over the steps; the batch stays.",
+        "For the inputs: `torch.full_like(targets[:, :1], start)` is the column. For the loss: "
+        "`logits.log_softmax(dim=2).gather(2, ...)` picks by `targets[..., None]`; or `cross_entropy`, with the "
+        'vocabulary on axis 1 and `reduction="none"`.',
     ),
 )

@@ -192,6 +192,23 @@ EXERCISE = Exercise(
                 }
                 for inputs in ([[0.0], [0.0], [0.0]], [[0.5493], [0.2993]])
             ),
+            edges=(
+                {
+                    "inputs": torch.tensor([[0.5]]),
+                    "weight_ih": torch.tensor([[2.0]]),
+                    "weight_hh": torch.tensor([[0.5]]),
+                },  # one step
+                {
+                    "inputs": torch.tensor([[0.5, -1.0], [0.25, 1.0]]),
+                    "weight_ih": torch.tensor([[2.0, 0.5]]),
+                    "weight_hh": torch.tensor([[0.0]]),
+                },  # the first input has exactly no influence; a state of one
+                {
+                    "inputs": torch.tensor([[0.5], [-0.25]]),
+                    "weight_ih": torch.tensor([[1.0], [-0.5]]),
+                    "weight_hh": torch.tensor([[0.5, -1.0], [0.0, 2.0]]),
+                },  # one feature
+            ),
             reference=gradient_reach,
             properties=(
                 Property("the last input acts directly", 1, last_is_direct),

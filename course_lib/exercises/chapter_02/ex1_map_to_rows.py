@@ -57,6 +57,10 @@ EXERCISE = Exercise(
             returns="one row for each pixel, shape (batch, height * width, d_feature)",
             cases=draw_feature_map,
             examples=({"feature_map": torch.tensor([[[[1.0, 2.0], [3.0, 4.0]], [[5.0, 6.0], [7.0, 8.0]]]])},),
+            edges=(
+                {"feature_map": torch.tensor([[[[1.0, 2.0]]], [[[3.0, 4.0]]]])},  # one feature, one line
+                {"feature_map": torch.tensor([[[[1.0, 2.0]], [[3.0, 4.0]]]])},  # one picture, one line
+            ),
             reference=map_to_rows,
             properties=(
                 Property("changing one pixel changes one row", 1, moves_one_row),

@@ -84,7 +84,18 @@ this is the dot product of the projected query and key; here they are added
 
 query forgotten => softmax of the additive scores
 + scores = torch.tanh(from_keys) @ score_weight
-this depends on the keys alone: the query was left out, or added outside the tanh
+this depends on the keys alone: the query was left out, or was added outside the tanh of the keys, where it adds the
+same number to the score of every location
+
+every axis of length 1 dropped (1) => softmax of the additive scores
+- scores = torch.tanh(from_query[:, None, :] + from_keys) @ score_weight
+- return scores.softmax(dim=1)
++ return (torch.tanh(from_query[:, None, :] + from_keys) @ score_weight).squeeze().softmax(dim=-1)
+`squeeze()` without an axis removes every axis of length 1, also the batch or the locations; the weights always have two
+axes, (batch, location)
+
+every axis of length 1 dropped (2) => softmax of the additive scores
++ return (torch.tanh(from_query[:, None, :] + from_keys) @ score_weight).squeeze().softmax(dim=1)
 """
 
 EXERCISE = Exercise(
@@ -100,6 +111,10 @@ EXERCISE = Exercise(
             examples=(
                 example(query=[[0.5493]], keys=[[[-0.5493], [0.0]]]),
                 example(query=[[1.0], [-1.0]], keys=[[[-1.0], [0.0]], [[1.0], [3.0]]]),
+            ),
+            edges=(
+                example(query=[[1.0], [-1.0]], keys=[[[2.0]], [[0.5]]]),  # one location has all the weight
+                example(query=[[0.5]], keys=[[[1.0], [1.0]]]),  # equal keys
             ),
             reference=additive_weights,
             properties=(

@@ -63,6 +63,16 @@ this multiplies the weights of every picture with the values of every other; eac
 values overwritten => inputs unchanged
 + return values.mul_(weights[..., None]).sum(dim=1)
 this multiplies the caller's values in place (`values *= ...`)
+
+every axis of length 1 dropped => the sum of the weighted values
++ return (weights[:, None] @ values).squeeze()
+`squeeze()` without an axis removes every axis of length 1, also the batch or the features; the context always has two
+axes, (batch, d_value)
+
+values reshaped => the sum of the weighted values
++ return (values.reshape(len(values), values.shape[2], -1) @ weights[..., None])[..., 0]
+`reshape` gives the values the shape (batch, d_value, location) and moves no number, so that features of several
+locations are mixed; exchange the last two axes
 """
 
 EXERCISE = Exercise(
@@ -84,6 +94,16 @@ EXERCISE = Exercise(
                     "weights": torch.softmax(image_example.FEATURES @ image_example.QUERY, 0).unsqueeze(0),
                     "values": image_example.FEATURES.unsqueeze(0),
                 },
+            ),
+            edges=(
+                {
+                    "weights": torch.tensor([[1.0], [1.0]]),
+                    "values": torch.tensor([[[2.0]], [[5.0]]]),
+                },  # one location, one feature
+                {
+                    "weights": torch.tensor([[0.0, 1.0]]),
+                    "values": torch.tensor([[[2.0], [5.0]]]),
+                },  # one picture, a weight of 0
             ),
             reference=attend,
             properties=(

@@ -47,6 +47,18 @@ this is the mean over the locations; the penalty is their sum
 summed over the batch => the sum of squared gaps
 + return (1 - received).square().sum()
 this is one number for the whole batch; each picture has its own penalty
+
+absolute gaps => the sum of squared gaps
++ return (1 - received).abs().sum(dim=1)
+this adds the absolute gaps; the formula squares each gap
+
+only too little => the sum of squared gaps
++ return (1 - received).relu().square().sum(dim=1)
+this adds the gaps of locations that receive too little; a location that receives more than one has a gap too
+
+only too much => the sum of squared gaps
++ return (received - 1).relu().square().sum(dim=1)
+this adds the gaps of locations that receive too much; a location that receives less than one has a gap too
 """
 
 EXERCISE = Exercise(
@@ -62,6 +74,11 @@ EXERCISE = Exercise(
             examples=(
                 {"weights": torch.tensor([[[1.0, 0.0, 0.0], [0.5, 0.5, 0.0]]])},
                 {"weights": torch.tensor([[[0.9, 0.1], [0.3, 0.7]], [[0.5, 0.5], [0.5, 0.5]]])},
+            ),
+            edges=(
+                {"weights": torch.tensor([[[1.0]], [[1.0]]])},  # one word, one location: 0 exactly
+                {"weights": torch.tensor([[[0.0, 1.0]]])},  # one picture, one word
+                {"weights": torch.tensor([[[1.0], [1.0]], [[1.0], [1.0]]])},  # one location, looked at twice
             ),
             reference=coverage_penalty,
             properties=(

@@ -82,6 +82,18 @@ scores for weights => each row sums to zero
 + return advantage * (sampled - scores)
 this subtracts the scores instead of their softmax
 
+the sampled score alone => each row sums to zero
++ return advantage * sampled * (1 - scores.softmax(dim=1))
+this is the derivative by the score of the sampled location, and 0 elsewhere; log p has a derivative by every score
+
+divided by the batch => the estimate from one sample
++ return advantage * (sampled - scores.softmax(dim=1)) / len(scores)
+this divides by the size of the batch, as `mean()` does before `backward()`; every row has an estimate of its own
+
+baseline for the sampled location alone => the estimate from one sample
++ return advantage * sampled - rearrange(reward, "batch -> batch 1") * scores.softmax(dim=1)
+this subtracts the baseline from the reward for the sampled location alone; the same difference multiplies the whole row
+
 scores overwritten => inputs unchanged
 + return advantage * (sampled - scores.sub_(scores.amax(dim=1, keepdim=True)).softmax(dim=1))
 this subtracts the maximum from the caller's scores in place (`scores -= ...`)
@@ -104,6 +116,26 @@ EXERCISE = Exercise(
                     "reward": torch.tensor([3.0, 2.0]),
                     "baseline": 1.0,
                 },
+            ),
+            edges=(
+                {
+                    "scores": torch.tensor([[1.0], [2.0]]),
+                    "index": torch.tensor([0, 0]),
+                    "reward": torch.tensor([3.0, -1.0]),
+                    "baseline": 1.0,
+                },  # one location
+                {
+                    "scores": torch.tensor([[0.0, 3.0, 0.0]]),
+                    "index": torch.tensor([1]),
+                    "reward": torch.tensor([1.0]),
+                    "baseline": 0.5,
+                },  # one picture
+                {
+                    "scores": torch.tensor([[0.0, 1.0], [2.0, 2.0]]),
+                    "index": torch.tensor([1, 1]),
+                    "reward": torch.tensor([2.0, 0.0]),
+                    "baseline": 2.0,
+                },  # a reward equal to the baseline; a reward of 0; a tie
             ),
             reference=hard_attention_gradient,
             properties=(

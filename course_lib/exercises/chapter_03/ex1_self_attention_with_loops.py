@@ -96,6 +96,11 @@ written into what is still read => the average weighted by similarity
 this writes each result over its input, and the positions after it then read what was written; collect the results in a
 tensor of their own, such as `torch.zeros_like(inputs)`
 
+written into a copy that is still read => the average weighted by similarity
++ outputs[i] = weights @ inputs
++ inputs = inputs.clone()
++ inputs[i] = outputs[i]
+
 added to what is still read => equal vectors come back as they are
 - outputs = torch.zeros_like(inputs)
 + outputs = inputs
@@ -125,6 +130,11 @@ EXERCISE = Exercise(
             examples=(
                 {"inputs": torch.tensor([[1.0481, 0.0], [0.0, 1.4823]])},
                 {"inputs": torch.tensor([[1.0, 0.0], [1.0, 1.0], [0.0, -1.0]])},
+            ),
+            edges=(
+                {"inputs": torch.tensor([[2.0]])},  # one vector, one feature
+                {"inputs": torch.tensor([[1.0, 0.0]])},  # one vector
+                {"inputs": torch.tensor([[2.0], [2.0], [-2.0]])},  # a tie, and scores of 4
             ),
             reference=self_attention_with_loops,
             properties=(

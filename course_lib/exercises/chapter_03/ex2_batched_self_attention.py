@@ -81,6 +81,12 @@ one long sequence => one sequence has no influence on another
 this lays the sequences of the batch end to end, and every position reads them all; `.mT` exchanges the last two axes
 and leaves the batch alone
 
+two names for the batch => one sequence has no influence on another
+- scores = einsum(inputs, inputs, "batch query d, batch key d -> batch query key")
++ scores = einsum(inputs, inputs, "batch query d, other key d -> batch query key")
+this gives the batch two names in the einsum and so sums the scores over all sequences; a query is compared with the
+keys of its own sequence
+
 reshape for transpose => weights: softmax of the dot products
 - scores = einsum(inputs, inputs, "batch query d, batch key d -> batch query key")
 + scores = inputs @ inputs.reshape(len(inputs), inputs.shape[2], -1)
@@ -144,6 +150,10 @@ EXERCISE = Exercise(
             examples=(
                 {"inputs": torch.tensor([[[1.0481], [0.0]]])},
                 {"inputs": torch.tensor([[[1.0, 0.0], [1.0, 1.0], [0.0, -1.0]], [[0.5, 0.0], [0.0, 0.5], [1.0, 2.0]]])},
+            ),
+            edges=(
+                {"inputs": torch.tensor([[[2.0]], [[3.0]]])},  # one vector, one feature
+                {"inputs": torch.tensor([[[2.0], [2.0], [-2.0]]])},  # a tie, and scores of 4
             ),
             reference=batched_self_attention,
             properties=(

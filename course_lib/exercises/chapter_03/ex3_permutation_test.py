@@ -3,7 +3,7 @@
 import torch
 
 from course_lib.exercises.drawing import normal, sizes
-from course_lib.grading.checks import Check
+from course_lib.grading.checks import Check, both
 from course_lib.grading.exercise import Case, Exercise, Given, Property, Question, Task
 from course_lib.grading.problem import Problem
 
@@ -31,8 +31,12 @@ BOTH_NEIGHBOURS = Given(
     "both neighbours added up, round a circle", "lambda inputs: inputs.roll(1, dims=1) + inputs.roll(-1, dims=1)"
 )
 FIRST_EVERYWHERE = Given("the first vector at every position", "lambda inputs: inputs[:, :1].expand_as(inputs)")
-FROM_THE_SECOND = Given("the second vector subtracted", "lambda inputs: inputs - inputs[:, 1:2]")
-FROM_THE_LAST = Given("the last vector subtracted", "lambda inputs: inputs - inputs[:, -1:]")
+LONGEST = 9  # so many positions has the longest sequence
+# By `roll`, so that each of them is a layer for shorter sequences too: a test may try it on inputs of its own.
+ONE_SUBTRACTED = tuple(
+    Given(f"vector {number + 1} subtracted from all", f"lambda inputs: inputs - inputs.roll({-number}, dims=1)[:, :1]")
+    for number in range(LONGEST)
+)
 
 EQUIVARIANT = (SELF_ATTENTION, MEAN_TAKEN_OFF, EACH_BY_ITSELF, MEAN_EVERYWHERE)
 
@@ -71,6 +75,23 @@ def tells_apart(*layers: Given, if_rejected: str = "", if_accepted: str = "") ->
         return None
 
     return check
+
+
+def finds_any_position(case: Case):
+    """Vector by vector, a layer is rejected that subtracts it from all.
+
+    Each layer is asked about three times: a random order passes with it where that position stays, one in `time`, and
+    a test that draws two orders, where ten are needed, does not pass them all.
+    """
+    questions = []
+    for layer in ONE_SUBTRACTED[: case["inputs"].shape[1]]:
+        for _ in range(3):
+            again = case | {"layer": layer, "inputs": case["inputs"].clone()}  # else it is one question
+            questions.append(Question(again, expected=torch.tensor(False)))
+    for reply in (yield questions):
+        if bool(reply.value):
+            return Problem("value", reply.arguments, got=True, expected=False, note=MORE_ORDERS)
+    return None
 
 
 ROUNDED = "a sum in another order is rounded differently, so where `torch.allclose` compares, it needs `atol=1e-4`"
@@ -151,6 +172,24 @@ the difference itself => accepts self-attention, rejects a running mean
 - return False
 + return gap.abs().max()
 this returns the largest difference, a number; return True or False
+
+exact equality, many orders => allows for rounding, and sees a small influence of the position
+- for order in (swap, roll):
+- gap = layer(inputs[:, order]) - layer(inputs)[:, order]
+- if gap.abs().max() > 1e-4:
++ for number in range(12):
++     order = torch.randperm(time, generator=torch.Generator().manual_seed(number))
++     gap = layer(inputs[:, order]) - layer(inputs)[:, order]
++     if gap.abs().max() > 0:
+this asks for equality to the last digit; a sum in another order is rounded differently, and the right layer is
+rejected: allow a difference of 1e-4
+
+allclose as it is, many orders => allows for rounding, and sees a small influence of the position
++ for number in range(12):
++     order = torch.randperm(time, generator=torch.Generator().manual_seed(number))
++     if not torch.allclose(layer(inputs[:, order]), layer(inputs)[:, order]):
+`torch.allclose` by itself allows hardly any difference near zero (atol=1e-8), less than float32 rounds; give it
+`atol=1e-4`
 """
 
 EXERCISE = Exercise(
@@ -175,6 +214,16 @@ EXERCISE = Exercise(
                     ),
                 },
             ),
+            edges=(
+                {  # one sequence of one feature: the differences of a layer in ONE_SUBTRACTED have all one sign
+                    "layer": SELF_ATTENTION,
+                    "inputs": torch.tensor([[[0.4], [-0.7], [1.9], [1.1], [-1.6], [0.2]]]),
+                },
+                {  # longer than any that is drawn: orders that move the first seven positions alone
+                    "layer": SELF_ATTENTION,
+                    "inputs": torch.tensor([[[0.9], [-0.3], [1.4], [0.1], [-1.2], [0.6], [-0.8], [1.7], [-0.5]]]),
+                },
+            ),
             reference=is_equivariant,
             properties=(
                 Property("accepts self-attention, rejects a running mean", 2, tells_apart(RUNNING_MEAN)),
@@ -196,7 +245,7 @@ EXERCISE = Exercise(
                 Property(
                     "finds a single special position, wherever it is",
                     1,
-                    tells_apart(FIRST_EVERYWHERE, FROM_THE_SECOND, FROM_THE_LAST, if_accepted=MORE_ORDERS),
+                    both(tells_apart(FIRST_EVERYWHERE, if_accepted=MORE_ORDERS), finds_any_position),
                 ),
             ),
             mistakes=MISTAKES,

@@ -198,6 +198,14 @@ EXERCISE = Exercise(
                     "position": 3,
                 },
             ),
+            edges=(
+                {"layer": WINDOW, "inputs": torch.tensor([[0.5, 0.25]]), "position": 0},  # one position
+                {
+                    "layer": WINDOW,
+                    "inputs": torch.tensor([[0.5], [0.25], [0.5]]),
+                    "position": 2,
+                },  # one feature, the last position
+            ),
             reference=inputs_that_matter,
             properties=(
                 Property("a window of three, and two of them stacked", 2, sees(WINDOW, WINDOW_ON_WINDOW)),

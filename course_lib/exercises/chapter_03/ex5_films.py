@@ -48,7 +48,7 @@ this is the best of all films, whether it was seen or not
 seen films at zero => never a film that was seen
 - unseen = scores.masked_fill(seen, -torch.inf)
 + unseen = scores * ~seen
-this multiplies the scores of the films that were seen by 0, and 0 is a good score where all others are negative; minus
+this sets the scores of the films that were seen to 0, and 0 is a good score where all others are negative; minus
 infinity is smaller than every number
 
 seen turned round => never a film that was seen
@@ -118,6 +118,23 @@ EXERCISE = Exercise(
                     "films": torch.tensor([[3.0, 0.0], [1.0, 3.0], [-1.0, 2.0]]),
                     "seen": torch.tensor([[True, False, False], [False, True, False]]),
                 },
+            ),
+            edges=(
+                {
+                    "tastes": torch.tensor([[1.0], [-1.0]]),
+                    "films": torch.tensor([[2.0]]),
+                    "seen": torch.tensor([[False], [False]]),
+                },  # one film
+                {
+                    "tastes": torch.tensor([[1.0]]),
+                    "films": torch.tensor([[0.0], [-1e4]]),
+                    "seen": torch.tensor([[True, False]]),
+                },  # far below
+                {
+                    "tastes": torch.tensor([[1.0], [1.0]]),
+                    "films": torch.tensor([[2.0], [2.0]]),
+                    "seen": torch.tensor([[True, False], [False, True]]),
+                },  # a film that was seen has the score of the one that was not
             ),
             reference=recommend,
             properties=(

@@ -41,12 +41,12 @@ def equal_keys(case: Case) -> Case:
 
 
 MISTAKES = """
-scale forgotten => at a large scale exactly the best value
+scale forgotten => at a large scale the best value
 - scores = einsum(key, query, "n d_key, d_key -> n") * scale
 + scores = einsum(key, query, "n d_key, d_key -> n")
 this is the look-up at scale 1: `scale` was not used
 
-divided by the scale => at a large scale exactly the best value
+divided by the scale => at a large scale the best value
 + scores = einsum(key, query, "n d_key, d_key -> n") / scale
 this divides the scores by the scale, as one does by a temperature; the scale multiplies them
 
@@ -67,12 +67,12 @@ softmax forgotten => equal keys give the mean of the values
 + weights = scores
 this weighs the values by the scores themselves: the softmax is missing
 
-divided by the sum => at a large scale exactly the best value
+divided by the sum => at a large scale the best value
 + weights = scores / scores.sum()
 this divides the scores by their sum: where the sum is near 0 the weights explode, and scores below 0 give weights below
 0; exp comes first
 
-no guard against overflow => at a large scale exactly the best value
+no guard against overflow => at a large scale the best value
 + weights = scores.exp() / scores.exp().sum()
 this is exp(scores) over their sum: exp(1000) is infinite; `softmax` subtracts the maximum first
 
@@ -84,6 +84,11 @@ this divides by the number of keys after weighting; the weights already sum to o
 not summed => the average of the values by softmax weights
 + return weights[:, None] * value
 these are the weighted values, one row for each key, before they are summed
+
+every axis of length 1 dropped => the average of the values by softmax weights
++ return (weights[None] @ value).squeeze()
+`squeeze()` without an axis removes every axis of length 1, also that of the values where they have one entry; the
+answer always has the shape (d_value,)
 
 shares without an axis for the width => the average of the values by softmax weights
 + return (weights * value).sum(dim=0)
@@ -125,10 +130,15 @@ EXERCISE = Exercise(
                 tensors(query=[2], key=[[1], [1], [0]], value=[[0], [6], [9]]) | {"scale": 50.0},
                 {"query": ITSELF, "key": running_example.K, "value": running_example.V, "scale": 0.5},
             ),
+            edges=(
+                tensors(query=[2], key=[[1]], value=[[3]]) | {"scale": 1.0},  # one of everything
+                tensors(query=[1, 0], key=[[1, 0], [0, 1]], value=[[8], [4]])
+                | {"scale": 0.0},  # a scale of 0: the mean
+            ),
             reference=look_up,
             properties=(
                 Property("the average of the values by softmax weights", 2, equals()),
-                Property("at a large scale exactly the best value", 2, on(far_apart, equals(tolerance=0))),
+                Property("at a large scale the best value", 2, on(far_apart, equals())),
                 Property("equal keys give the mean of the values", 1, on(equal_keys, equals())),
                 Property("inputs unchanged", 1, inputs_unchanged, only_when_right=True),
             ),

@@ -95,6 +95,17 @@ one sequence for all => one sequence has no influence on another
 + return ((query @ key.T).softmax(dim=-1) @ value).view(*inputs.shape[:2], -1)
 here every query reads the keys of all sequences of the batch: the batch has to stay an axis
 
+the first sequence for all => every query averages the values by its own weights
+- query = self.to_query(inputs)
++ query, inputs = self.to_query(inputs), inputs[:1].expand(inputs.shape)
+here all sequences read the keys and values of the first one; every sequence attends to its own
+
+later places left out => every query averages the values by its own weights
+- weights = scores.softmax(dim=-1)
++ later = torch.ones(scores.shape[1:], dtype=torch.bool).triu(diagonal=1)
++ weights = scores.masked_fill(later, float("-inf")).softmax(dim=-1)
+this hides later vectors, as a causal mask does; there is no mask here, and every vector attends to all
+
 inputs for values => a vector alone receives its own value
 - return weights @ value
 + return weights @ inputs
@@ -116,6 +127,12 @@ gradient cut => gradients reach the inputs and all three layers
 + return (weights @ value).detach()
 the numbers are right and the gradient is not: somewhere a tensor was cut out of the graph (`.detach()`, `.data`,
 `torch.no_grad()`), and what lies before the cut cannot learn
+
+weights without a gradient => gradients reach the inputs and all three layers
+- weights = scores.softmax(dim=-1)
++ weights = scores.softmax(dim=-1).detach()
+the numbers are right, but no gradient goes back through the weights (`.detach()`, `torch.no_grad()`), so `to_query` and
+`to_key` cannot learn
 """
 
 EXERCISE = Exercise(
@@ -140,6 +157,30 @@ EXERCISE = Exercise(
                     },
                     "inputs": torch.tensor([[[1.0, 0.0], [0.0, 1.0]]]),
                 },
+            ),
+            edges=(
+                {
+                    "d_model": 1,
+                    "d_key": 1,
+                    "d_value": 1,
+                    "state": {
+                        "to_query.weight": torch.tensor([[2.0]]),
+                        "to_key.weight": torch.tensor([[1.0]]),
+                        "to_value.weight": torch.tensor([[-3.0]]),
+                    },
+                    "inputs": torch.tensor([[[1.0]], [[2.0]]]),
+                },  # one vector, one feature, a batch of two
+                {
+                    "d_model": 2,
+                    "d_key": 1,
+                    "d_value": 1,
+                    "state": {
+                        "to_query.weight": torch.tensor([[2.0, 0.0]]),
+                        "to_key.weight": torch.tensor([[1.0, -1.0]]),
+                        "to_value.weight": torch.tensor([[0.5, 3.0]]),
+                    },
+                    "inputs": torch.tensor([[[1.0, 0.0], [1.0, 0.0]]]),
+                },  # one sequence of two equal vectors, keys and values one wide
             ),
             reference=self_attention,
             properties=(

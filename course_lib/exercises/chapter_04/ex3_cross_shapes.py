@@ -135,6 +135,12 @@ values not projected => queries from `vectors`, keys and values from `memory`
 - return weights @ value
 + return weights @ memory
 this averages `memory` as it is: value_weight was not used
+
+later places left out => the order of the memory does not matter
+- weights = scores.softmax(dim=-1)
++ later = torch.ones(scores.shape[1:], dtype=torch.bool).triu(diagonal=1)
++ weights = scores.masked_fill(later, float("-inf")).softmax(dim=-1)
+this hides later keys, as a causal mask does; there is no mask here, and every query attends to the whole memory
 """
 
 EXERCISE = Exercise(
@@ -158,6 +164,22 @@ EXERCISE = Exercise(
                     key_weight=[[0, 1], [-1, 0]],
                     value_weight=[[1, 2], [0, 3]],
                 ),
+            ),
+            edges=(
+                tensors(
+                    vectors=[[[1]], [[2]]],
+                    memory=[[[3]], [[-1]]],
+                    query_weight=[[1]],
+                    key_weight=[[1]],
+                    value_weight=[[4]],
+                ),  # one of each
+                tensors(
+                    vectors=[[[1]]],
+                    memory=[[[3], [-1]]],
+                    query_weight=[[1], [2]],
+                    key_weight=[[0], [1]],
+                    value_weight=[[4]],
+                ),  # one query
             ),
             reference=cross_attention,
             properties=(

@@ -124,6 +124,14 @@ EXERCISE = Exercise(
                 tensors(inputs=[[[1, 0], [0, 1]]], query_weight=[[1, 3]], key_weight=[[2, 4]]),
                 tensors(inputs=[[[1, 0], [2, 1]]], query_weight=[[1, 2], [0, 1]], key_weight=[[0, 1], [1, -1]]),
             ),
+            edges=(
+                tensors(
+                    inputs=[[[1]], [[2]]], query_weight=[[2]], key_weight=[[3]]
+                ),  # one vector: nothing antisymmetric
+                tensors(
+                    inputs=[[[1], [2]]], query_weight=[[2]], key_weight=[[3]]
+                ),  # one sequence, one feature: symmetric as it is
+            ),
             reference=split_scores,
             properties=(
                 Property("the parts add up to the scores", 2, both(add_up, inputs_unchanged)),

@@ -113,6 +113,10 @@ EXERCISE = Exercise(
                 tensors(query_weight=[[1], [2]], key_weight=[[3], [4]], change=[[1, 1], [0, 1]]),
                 tensors(query_weight=[[1, 0], [2, 1]], key_weight=[[3, 1], [4, -1]], change=[[1, 2], [-1, 2]]),
             ),
+            edges=(
+                tensors(query_weight=[[3]], key_weight=[[5]], change=[[2]]),  # one of everything
+                tensors(query_weight=[[3, 1]], key_weight=[[5, 2]], change=[[-1]]),  # one key
+            ),
             reference=other_weights,
             properties=(
                 Property("the new query_weight is change @ query_weight", 2, of_output(0, equals())),

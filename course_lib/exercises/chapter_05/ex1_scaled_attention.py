@@ -115,8 +115,7 @@ mask after the softmax, divided by the sum and 1e-09 => hidden weights are exact
 zero for a score => a hidden key has exactly no influence
 - allowed = scores.masked_fill(~mask, float("-inf"))
 + allowed = scores * mask
-this multiplies the scores by the mask: a score of 0 is not hidden, since exp(0) is 1; only minus infinity gets no
-weight
+this sets the hidden scores to 0: a score of 0 is not hidden, since exp(0) is 1; only minus infinity gets no weight
 
 -1e9 put in => hidden weights are exactly 0, also where scores differ by 1e30
 + allowed = scores.masked_fill(~mask, -1e9)
@@ -212,6 +211,20 @@ EXERCISE = Exercise(
                     "key": running_example.K,
                     "value": running_example.V,
                     "mask": causal_mask(len(running_example.TOKENS)),
+                },
+            ),
+            edges=(
+                {  # one query and one value wide, in a batch of two
+                    "query": torch.tensor([[[1.0, 0.0]], [[0.0, 2.0]]]),
+                    "key": torch.tensor([[[1.0, 1.0], [0.0, 2.0]], [[3.0, 0.0], [1.0, 1.0]]]),
+                    "value": torch.tensor([[[1.0], [2.0]], [[3.0], [4.0]]]),
+                    "mask": torch.tensor([[False, True]]),
+                },
+                {  # one example, equal keys, a single key left to each query
+                    "query": torch.tensor([[[1.0, 0.0], [-2.0, 1.0]]]),
+                    "key": torch.tensor([[[3.0, 1.0], [3.0, 1.0]]]),
+                    "value": torch.tensor([[[1.0], [2.0]]]),
+                    "mask": torch.tensor([[True, False], [False, True]]),
                 },
             ),
             reference=scaled_dot_product_attention,

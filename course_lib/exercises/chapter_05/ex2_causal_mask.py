@@ -158,6 +158,10 @@ EXERCISE = Exercise(
             returns="causal weights, 0 above the diagonal, shape (..., time, time)",
             cases=draw_square_scores,
             examples=({"scores": torch.tensor([[5.0, 9.0, 9.0], [0.0, 1.0986, 9.0], [0.0, 0.0, 0.6931]])},),
+            edges=(
+                {"scores": torch.tensor([[[3.0]], [[-1.0]]])},  # one position
+                {"scores": torch.tensor([[[2.0, 9.0], [-200.0, 200.0]]])},  # one sequence, far apart
+            ),
             reference=causal_weights,
             properties=(
                 Property("rows sum to one", 1, sums_to(1)),

@@ -135,6 +135,25 @@ one too many => padding has exactly no influence
 + counts = torch.arange(key.shape[1]) < lengths[:, None]
 this reads one key too many: keys are counted from 0, so those that count are `< length`
 
+one too many, or one where the length is 0 => padding has exactly no influence
+- counts = torch.arange(key.shape[1]) < lengths[:, None]
++ counts = torch.arange(key.shape[1]) <= lengths[:, None]
+
+one too many, and zeros where the length is 0 => padding has exactly no influence
+- visible = scores.masked_fill(~(mask | empty), float("-inf"))
+- weights = visible.softmax(dim=-1) * mask
++ mask = torch.arange(key.shape[1]) <= lengths[:, None, None]
++ weights = scores.masked_fill(~mask, float("-inf")).softmax(dim=-1) * ~empty
+
+the longest length for all => padding has exactly no influence
++ mask = torch.arange(key.shape[1]) < lengths.max()
++ weights = scores.masked_fill(~mask, float("-inf")).softmax(dim=-1) * ~empty
+this lets every example read as many keys as the longest one has; each example has a length of its own
+
+padding read where the length is 0 => a length of 0 gives zeros
++ weights = scores.masked_fill(~(mask | empty), float("-inf")).softmax(dim=-1)
+where the length is 0 this reads the padding; the output should be zeros there
+
 mask turned round => padding has exactly no influence
 - visible = scores.masked_fill(~(mask | empty), float("-inf"))
 - weights = visible.softmax(dim=-1) * mask
@@ -146,6 +165,10 @@ queries hidden => attention over the first lengths[b] keys
 + rows = torch.arange(query.shape[1])[:, None] < lengths[:, None, None]
 + weights = scores.masked_fill(~rows, float("-inf")).softmax(dim=-1)
 this hides queries, the last axis but one of the scores; the lengths count keys, the last axis
+
+queries hidden after the softmax => attention over the first lengths[b] keys
++ rows = torch.arange(query.shape[1])[:, None] < lengths[:, None, None]
++ weights = scores.softmax(dim=-1) * rows
 
 mask without an axis for the queries => attention over the first lengths[b] keys
 + visible = scores.masked_fill(~counts, float("-inf"))
@@ -184,6 +207,20 @@ EXERCISE = Exercise(
                     "lengths": torch.tensor([2, 0]),
                 },
             ),
+            edges=(
+                {  # no key, one and all of them; one query, widths of one
+                    "query": torch.tensor([[[1.0]], [[2.0]], [[-1.0]]]),
+                    "key": torch.tensor([[[1.0], [2.0]], [[0.0], [1.0]], [[1.0], [3.0]]]),
+                    "value": torch.tensor([[[1.0], [2.0]], [[3.0], [4.0]], [[5.0], [6.0]]]),
+                    "lengths": torch.tensor([0, 1, 2]),
+                },
+                {  # a single key
+                    "query": torch.tensor([[[1.0], [2.0]], [[3.0], [1.0]]]),
+                    "key": torch.tensor([[[1.0]], [[2.0]]]),
+                    "value": torch.tensor([[[3.0]], [[4.0]]]),
+                    "lengths": torch.tensor([1, 1]),
+                },
+            ),
             reference=padded_attention,
             properties=(
                 Property("attention over the first lengths[b] keys", 2, on(none_empty, equals())),
@@ -203,8 +240,9 @@ EXERCISE = Exercise(
         ),
     ),
     hints=(
-        "What is the softmax of a row in which every score is minus infinity? And if the nan is replaced after the "
-        "softmax, what happens to the gradient in the backward pass?",
+        "What is the softmax of a row in which every score is minus infinity? If the nan is replaced after the "
+        "softmax, the output is right. Are the gradients right as well? It depends on how the minus infinity got "
+        "there.",
         "Make the mask (batch, 1, key) by comparing `torch.arange` with the lengths. Let an empty row keep its finite "
         "scores, so that its softmax is harmless, and multiply the weights by the mask afterwards.",
         "`empty = ~mask.any(dim=-1, keepdim=True)`; the fill goes where `~mask & ~empty` is True; what comes out of "

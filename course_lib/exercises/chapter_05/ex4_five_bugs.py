@@ -40,6 +40,20 @@ def suspect(name: str, mistakes: str, points: int, *more: Property) -> Task:
                 "mask": torch.tensor([[True, True, False]]),
             },
         ),
+        edges=(
+            {  # a batch of two with one query each, values one wide
+                "query": torch.tensor([[[1.0, 0.0]], [[0.0, 2.0]]]),
+                "key": torch.tensor([[[1.0, 1.0], [0.0, 2.0]], [[3.0, 0.0], [1.0, 1.0]]]),
+                "value": torch.tensor([[[1.0], [2.0]], [[3.0], [4.0]]]),
+                "mask": torch.tensor([[False, True]]),
+            },
+            {  # one example, equal keys, a single key left to each query
+                "query": torch.tensor([[[1.0, 0.0], [-2.0, 1.0]]]),
+                "key": torch.tensor([[[3.0, 1.0], [3.0, 1.0]]]),
+                "value": torch.tensor([[[1.0], [2.0]]]),
+                "mask": torch.tensor([[True, False], [False, True]]),
+            },
+        ),
         reference=attention,
         properties=(Property("the output is that of attention", points, equals()), *more),
         mistakes=mistakes,
@@ -56,6 +70,11 @@ allows both, and instead of their mean 1 it returns their sum 2
 over the batch => the output is that of attention
 + weights = scores.softmax(dim=0)
 now the examples of the batch compete with each other; the keys are to compete for each query
+
+number of keys in the scale => the output is that of attention
+- scores = query @ key.transpose(1, 2) / key.shape[2] ** 0.5
++ scores = query @ key.transpose(1, 2) / key.shape[1] ** 0.5
+now the scores are divided by the root of the number of keys; divide by the root of d_key
 """
 
 SECOND_MISTAKES = """
@@ -71,6 +90,18 @@ now nothing is scaled; the division by the root of d_key has to stay
 width for its root => the output is that of attention
 + scores = scores / key.shape[-1]
 now the scores are divided by d_key; divide by its root
+
+number of keys in the scale => the output is that of attention
++ scores = scores * key.shape[-2] ** -0.5
+now the scores are divided by the root of the number of keys; divide by the root of d_key
+
+multiplied by the root => the output is that of attention
++ scores = scores * key.shape[-1] ** 0.5
+now the scores are multiplied by the root of d_key; divide by it
+
+always halved => the output is that of attention
++ scores = scores * 0.5
+now the scores are halved, which is right where d_key is 4, as in the example; the scale depends on the width of a key
 """
 
 THIRD_MISTAKES = """
@@ -83,6 +114,10 @@ this is still the version with the bug: it is right for a single key, and for ke
 no scale => the output is that of attention
 + columns = rearrange(key, "batch keys width -> batch width keys")
 now nothing is scaled; the division by the root of d_key has to stay
+
+number of keys in the scale => the output is that of attention
++ columns = rearrange(key, "batch keys width -> batch width keys") / keys**0.5
+now the keys are divided by the root of their number; divide by the root of d_key
 """
 
 FOURTH_MISTAKES = """
@@ -106,14 +141,19 @@ a large finite number such as -1e9 hides a key only while no other score is lowe
 zero for a score => the output is that of attention
 + weights = torch.softmax(scores * mask, dim=-1)
 now the score of a hidden key is 0, and exp(0) is 1: the key keeps some weight
+
+softmax twice => the output is that of attention
++ weights = torch.softmax(scores, dim=-1)
++ weights = torch.softmax(weights.masked_fill(~mask, float("-inf")), dim=-1)
+now the softmax is taken twice, the second time of weights; hide scores, and take one softmax
 """
 
 FIFTH_MISTAKES = """
 the fifth bug => inputs unchanged
 - query = query / query.shape[-1] ** 0.5
 + query /= query.shape[-1] ** 0.5
-this is still the version with the bug: its first answer is right; call it twice with the same tensors, and the second
-answer is another
+the answer is right, but this still writes to a tensor of the caller; look at all four arguments before and after the
+call
 
 no scale => the output is that of attention
 - query = query / query.shape[-1] ** 0.5

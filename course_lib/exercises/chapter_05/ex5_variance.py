@@ -82,6 +82,9 @@ mean not taken off => the variance of the dot products
 + return torch.stack([products.square().mean(), scaled.square().mean()])
 this averages the squares; a variance subtracts the mean before it squares
 
+mean not taken off, one less => the variance of the dot products
++ return torch.stack([each.square().sum() / (len(query) - 1) for each in (products, scaled)])
+
 standard deviation => the variance of the dot products
 + return torch.stack([products.std(), scaled.std()])
 these are standard deviations, the roots of the variances
@@ -120,6 +123,10 @@ EXERCISE = Exercise(
             cases=draw_pairs,
             examples=(
                 {"query": torch.ones(2, 4), "key": torch.tensor([[1.0, 1.0, 1.0, 1.0], [1.0, -1.0, 1.0, -1.0]])},
+            ),
+            edges=(
+                {"query": torch.tensor([[1.0], [2.0]]), "key": torch.tensor([[3.0], [-1.0]])},  # one wide
+                {"query": torch.ones(2, 2), "key": torch.ones(2, 2)},  # equal products: no variance
             ),
             reference=score_variances,
             properties=(

@@ -128,6 +128,10 @@ not merged => the heads stand side by side, the first head first
 the heads are in the right position and still an axis of their own, (batch, time, heads, d_head); join the last two
 axes: `flatten(2)` or `reshape`
 
+every axis of length 1 dropped => the heads stand side by side, the first head first
++ return vectors.transpose(1, 2).flatten(2).squeeze()
+`squeeze()` without an axis removes every axis of length 1, also the batch or the time; the answer always has three axes
+
 summed => the heads stand side by side, the first head first
 + return vectors.sum(dim=1)
 this adds the heads up, and d_head numbers are left; side by side they keep all of them
@@ -158,6 +162,10 @@ EXERCISE = Exercise(
             returns="the vectors of each head, shape (batch, heads, time, d_head)",
             cases=draw_vectors,
             examples=({"vectors": torch.tensor([[[1.0, 2.0, 3.0, 4.0], [5.0, 6.0, 7.0, 8.0]]]), "heads": 2},),
+            edges=(
+                {"vectors": torch.tensor([[[1.0, 2.0]], [[3.0, 4.0]]]), "heads": 1},  # one head, one position
+                {"vectors": torch.tensor([[[1.0, 2.0]]]), "heads": 2},  # heads one wide
+            ),
             reference=split,
             properties=(
                 Property(POSITION, 1, not_moved_by(other_last_position, LAST, lambda heads: heads[:, :, :-1])),
@@ -173,6 +181,10 @@ EXERCISE = Exercise(
             examples=(
                 {"vectors": torch.tensor([[[[1.0, 2.0], [5.0, 6.0]], [[3.0, 4.0], [7.0, 8.0]]]])},
                 {"vectors": torch.tensor([[[[1.0, 2.0, 3.0]], [[4.0, 5.0, 6.0]]]])},
+            ),
+            edges=(
+                {"vectors": torch.tensor([[[[1.0]]], [[[2.0]]]])},  # one head, one position, one wide
+                {"vectors": torch.tensor([[[[1.0]], [[2.0]]]])},  # heads one wide, one position
             ),
             reference=merge,
             properties=(

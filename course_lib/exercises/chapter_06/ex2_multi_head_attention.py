@@ -59,9 +59,12 @@ def hidden_weigh_nothing(case: Case):
 
 
 def far_apart(case: Case) -> Case:
-    """Hide the last position from all, its score far above, all others far below, whatever the heads are."""
+    """Hide the last position from all, its score far above, all others far below, whatever the heads are.
+
+    A single position is not hidden, since it would leave nothing to attend to.
+    """
     state, inputs, mask = dict(case["state"]), torch.zeros_like(case["inputs"]), torch.ones_like(case["mask"])
-    mask[..., -1] = False
+    mask[..., -1] = mask.shape[-1] == 1
     inputs[:, -1, 0] = 1.0
     for layer, weight, bias in (("to_query", 0.0, 1e5), ("to_key", 2e5, -1e5)):
         state[f"{layer}.weight"] = torch.zeros_like(state[f"{layer}.weight"])
@@ -90,6 +93,21 @@ BY_HAND = {
         "to_value.bias": torch.tensor([0.0, 0.0]),
         "to_output.weight": torch.tensor([[1.0, 1.0], [1.0, -1.0]]),
         "to_output.bias": torch.tensor([0.0, 10.0]),
+    },
+}
+
+ONE_WIDE = {  # one head of one number
+    "d_model": 1,
+    "heads": 1,
+    "state": {
+        "to_query.weight": torch.tensor([[2.0]]),
+        "to_query.bias": torch.tensor([0.5]),
+        "to_key.weight": torch.tensor([[-1.0]]),
+        "to_key.bias": torch.tensor([0.25]),
+        "to_value.weight": torch.tensor([[3.0]]),
+        "to_value.bias": torch.tensor([-1.0]),
+        "to_output.weight": torch.tensor([[0.5]]),
+        "to_output.bias": torch.tensor([2.0]),
     },
 }
 
@@ -177,13 +195,15 @@ where it belongs
 
 zero for a score => what the mask hides has weight exactly 0, in every head
 + weights = (scores * allowed).softmax(dim=-1)
-this multiplies the scores by the mask: a score of 0 is not hidden, since exp(0) is 1; only minus infinity gets no
-weight
+this sets the hidden scores to 0: a score of 0 is not hidden, since exp(0) is 1; only minus infinity gets no weight
 
 softmax over the queries => the weights of each query sum to one, in every head
 + weights = scores.masked_fill(~allowed, float("-inf")).softmax(dim=-2)
 this is a softmax over the queries (dim=-2): they compete for a key; the keys are to compete for each query, along the
 last axis
+
+softmax over the queries, nan replaced => the weights of each query sum to one, in every head
++ weights = scores.masked_fill(~allowed, float("-inf")).softmax(dim=-2).nan_to_num()
 
 softmax over the heads => the weights of each query sum to one, in every head
 + weights = scores.masked_fill(~allowed, float("-inf")).softmax(dim=1)
@@ -344,6 +364,15 @@ EXERCISE = Exercise(
                     "inputs": torch.eye(2).repeat(2, 1, 1),
                     "mask": torch.tensor([[[True, True], [False, True]], [[True, False], [True, True]]]),
                 },
+            ),
+            edges=(
+                BY_HAND
+                | {
+                    "inputs": torch.tensor([[[1.0, 0.5]], [[-1.0, 2.0]]]),
+                    "mask": torch.tensor([[True]]),
+                },  # one position
+                ONE_WIDE
+                | {"inputs": torch.tensor([[[1.0], [-2.0]]]), "mask": torch.tensor([[[False, True], [True, True]]])},
             ),
             reference=attention,
             properties=(

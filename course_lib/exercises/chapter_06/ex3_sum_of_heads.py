@@ -124,6 +124,16 @@ EXERCISE = Exercise(
                     "output_weight": torch.tensor([[1.0, 0.0], [2.0, 1.0], [0.0, 5.0]]),
                 },
             ),
+            edges=(
+                {
+                    "vectors": torch.tensor([[[[2.0]]], [[[3.0]]]]),
+                    "output_weight": torch.tensor([[4.0]]),
+                },  # one of everything
+                {
+                    "vectors": torch.tensor([[[[2.0]], [[-1.0]]]]),
+                    "output_weight": torch.tensor([[4.0, 3.0]]),
+                },  # one example, heads and output one wide
+            ),
             reference=contributions,
             properties=(
                 Property("the sum over the heads is the output of `to_output` without its bias", 2, adds_up),

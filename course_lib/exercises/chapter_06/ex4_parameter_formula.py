@@ -124,6 +124,11 @@ EXERCISE = Exercise(
                 {"d_model": 4, "heads": 2, "wide": True},
                 {"d_model": 512, "heads": 8, "wide": False},
             ),
+            edges=(
+                {"d_model": 1, "heads": 1, "wide": False},  # one of everything
+                {"d_model": 3, "heads": 3, "wide": True},  # narrow heads would be one wide
+                {"d_model": 4, "heads": 1, "wide": True},  # a single head is as wide as it can be
+            ),
             reference=count_parameters,
             properties=(
                 Property("narrow heads", 2, entries(slice(None), wide=False)),

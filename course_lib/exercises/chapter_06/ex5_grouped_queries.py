@@ -71,13 +71,13 @@ keys tiled, values not => a head reads its own group and no other
 - key = key.repeat_interleave(each, dim=1)
 + key = key.repeat(1, each, 1, 1)
 keys and values were handed out in two different orders: each head compares with the keys of one group and reads the
-values of another; `repeat_interleave` for both
+values of another; both follow one order, and here the keys have the wrong one
 
 values tiled, keys not => a head reads its own group and no other
 - value = value.repeat_interleave(each, dim=1)
 + value = value.repeat(1, each, 1, 1)
 keys and values were handed out in two different orders: each head compares with the keys of one group and reads the
-values of another; `repeat_interleave` for both (this is the other way round)
+values of another; both follow one order, and here the values have the wrong one
 
 first group for all => as many groups as heads: plain multi-head attention
 - key = key.repeat_interleave(each, dim=1)
@@ -178,6 +178,23 @@ EXERCISE = Exercise(
                     "query": torch.tensor([[[[1.0], [0.0]], [[0.0], [1.0]], [[1.0], [0.0]], [[0.0], [2.0]]]]),
                     "key": torch.tensor([[[[1.0986], [0.0]], [[0.0], [1.0986]]]]),
                     "value": torch.tensor([[[[8.0], [4.0]], [[0.0], [20.0]]]]),
+                },
+            ),
+            edges=(
+                {  # one group, one position, one wide, in a batch of two
+                    "query": torch.tensor([[[[1.0]], [[2.0]]], [[[3.0]], [[4.0]]]]),
+                    "key": torch.tensor([[[[1.0]]], [[[2.0]]]]),
+                    "value": torch.tensor([[[[5.0]]], [[[6.0]]]]),
+                },
+                {  # a group for each head, one position, one wide, one example
+                    "query": torch.tensor([[[[1.0]], [[2.0]]]]),
+                    "key": torch.tensor([[[[1.0]], [[-2.0]]]]),
+                    "value": torch.tensor([[[[5.0]], [[6.0]]]]),
+                },
+                {  # one group for three heads, scores far apart
+                    "query": torch.tensor([[[[1.0], [0.0]], [[-30.0], [30.0]], [[2.0], [1.0]]]]),
+                    "key": torch.tensor([[[[3.0], [-3.0]]]]),
+                    "value": torch.tensor([[[[5.0], [-6.0]]]]),
                 },
             ),
             reference=grouped,

@@ -132,6 +132,10 @@ EXERCISE = Exercise(
             returns="the encoding of each position, shape (time, d_model)",
             cases=draw_table,
             examples=({"time": 2, "d_model": 4}, {"time": 3, "d_model": 8}),
+            edges=(
+                {"time": 1, "d_model": 2},  # position 0, one pair
+                {"time": 100, "d_model": 8},  # far enough to tell 10000 from 10001
+            ),
             reference=sinusoidal_positions,
             properties=(
                 Property("sine in even columns, cosine in odd ones, from position 0 on", 2, what_stands_where),

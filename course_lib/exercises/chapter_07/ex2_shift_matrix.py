@@ -149,6 +149,10 @@ EXERCISE = Exercise(
             returns="the matrix that shifts each encoding by the offset, shape (d_model, d_model)",
             cases=draw_offset,
             examples=({"offset": 1, "d_model": 4}, {"offset": -2, "d_model": 2}),
+            edges=(
+                {"offset": 0, "d_model": 2},  # nothing moves
+                {"offset": -500, "d_model": 4},  # far back
+            ),
             reference=shift_matrix,
             properties=(
                 Property("M p(t) is p(t + offset) for every t", 4, both(moves_every_position, equals())),

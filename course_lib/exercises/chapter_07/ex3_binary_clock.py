@@ -72,7 +72,7 @@ def grows_by_one_factor(case: Case):
     reply = yield case
     factors = reply.value[1:] / reply.value[:-1]
     expected = torch.full_like(factors, 10_000 ** (2 / case["d_model"]))
-    return difference(case, factors, expected, where="each period over the one before it")
+    return difference(case, factors, expected, 1e-6, where="each period over the one before it")
 
 
 BINARY_CLOCK_MISTAKES = """
@@ -114,6 +114,10 @@ periods that add up => column i changes every 2^i rows
 + return position // torch.arange(1, bits + 1) % 2
 here column i changes every i + 1 rows; each digit is twice as slow as the one before, 2^i
 
+multiples of two => column i changes every 2^i rows
++ return position // (2 * torch.arange(bits)).clamp(min=1) % 2
+this divides by 2 i for column i; the divisor is 2^i, twice that of the column before
+
 exclusive or for a power => column i changes every 2^i rows
 + return position // (2 ^ torch.arange(bits)) % 2
 `2 ^ i` is no power in Python, it compares bits (2 ^ 2 is 0); a power is `2**i`
@@ -143,6 +147,10 @@ these are the angles by which a pair rotates at one step, its frequency; the per
 positions for one radian => the first period is 2 pi positions
 + return 10000 ** (torch.arange(0, d_model, 2) / d_model)
 after 10000^(2i / d_model) positions a pair has rotated by one radian; a period has 2 pi of them
+
+whole positions => the first period is 2 pi positions
++ return (2 * torch.pi * 10000 ** (torch.arange(0, d_model, 2) / d_model)).round()
+this rounds the periods to whole positions; a period need not be a whole number
 
 turns in degrees => the first period is 2 pi positions
 + return 360 * 10000 ** (torch.arange(0, d_model, 2) / d_model)
@@ -189,6 +197,12 @@ EXERCISE = Exercise(
             returns="the digits of each position, integers (torch.int64) of shape (time, bits)",
             cases=draw_clock,
             examples=({"time": 6, "bits": 3}, {"time": 6, "bits": 2}),
+            edges=(
+                {"time": 1, "bits": 1},  # the position 0
+                {"time": 5, "bits": 1},  # digits that do not fit
+                {"time": 16, "bits": 4},  # up to three digits, 1 2 4, other divisors look alike
+                {"time": 9, "bits": 3},  # the first position whose last digit does not fit
+            ),
             reference=binary_clock,
             properties=(
                 Property("every entry is 0 or 1", 1, zeros_and_ones),
@@ -203,6 +217,10 @@ EXERCISE = Exercise(
             returns="the period of each pair, in positions, shape (d_model / 2,)",
             cases=draw_width,
             examples=({"d_model": 8}, {"d_model": 2}),
+            edges=(
+                {"d_model": 4},  # two pairs: a factor of 100
+                {"d_model": 2},  # one pair
+            ),
             reference=periods,
             properties=(
                 Property("the first period is 2 pi positions", 1, first_period_is_two_pi),
@@ -212,11 +230,12 @@ EXERCISE = Exercise(
         ),
     ),
     hints=(
-        "Write 0 to 7 in binary below each other and look down the columns. How many rows does each stay the same?",
-        "Digit i of t: divide by 2^i and drop the remainder, and ask whether the result is odd. The positions as a "
-        "column (time, 1) and the powers as a row (bits,) give all digits at once. For the period: how many positions "
-        "until the angle position / 10000^(2i / d_model) is 2 pi?",
-        "`torch.arange(time)[:, None] // 2 ** torch.arange(bits)` and its remainder by 2; and 2 pi times `10000 ** "
-        "(torch.arange(0, d_model, 2) / d_model)`.",
+        "For the clock, the first part: write 0 to 7 in binary below each other and look down the columns. How many "
+        "rows does each stay the same? For the periods, the second part: how many radians has a full rotation?",
+        "For the clock, digit i of t: divide by 2^i and drop the remainder, and ask whether the result is odd. The "
+        "positions as a column (time, 1) and the powers as a row (bits,) give all digits at once. For the periods: "
+        "how many positions until the angle position / 10000^(2i / d_model) is 2 pi?",
+        "For the clock: `torch.arange(time)[:, None] // 2 ** torch.arange(bits)` and its remainder by 2. For the "
+        "periods: 2 pi times `10000 ** (torch.arange(0, d_model, 2) / d_model)`.",
     ),
 )

@@ -152,6 +152,11 @@ positions along the axis before time => the score of a query and a key depends o
 here the positions run along the axis before time, as if vectors were (batch, time, heads, width); time is the last axis
 but one, `vectors.shape[-2]`
 
+positions along the second axis => each pair is rotated by the angle of its position
+= by_axis(1)
+here the positions run along the second axis, which is time only without an axis for heads; time is the last axis but
+one, `vectors.shape[-2]`
+
 three axes only => each pair is rotated by the angle of its position
 - time, width = vectors.shape[-2:]
 + time, width = vectors.shape[1], vectors.shape[-1]
@@ -220,6 +225,16 @@ EXERCISE = Exercise(
             examples=(
                 {"vectors": torch.tensor([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])},
                 {"vectors": torch.tensor([[[[1.0, 0.0, 1.0, 0.0], [1.0, 0.0, 1.0, 0.0]]]])},
+            ),
+            edges=(
+                {"vectors": torch.tensor([[[1.0, 2.0]], [[3.0, 4.0]]])},  # position 0 alone, a batch of two
+                # Every axis has a length of its own above 1, so that positions along another axis show.
+                {"vectors": torch.linspace(-1, 1, 24).reshape(2, 3, 4)},
+                {"vectors": torch.linspace(-1, 1, 48).reshape(2, 3, 4, 2)},
+                {"vectors": torch.tensor([[1.0, 0.0], [1.0, 0.0]])},  # one pair, the same vector at both positions
+                {
+                    "vectors": torch.tensor([[[[1.0, 2.0]]], [[[3.0, 4.0]]]])
+                },  # sizes of one between the batch and the width
             ),
             reference=rotate_by_position,
             properties=(

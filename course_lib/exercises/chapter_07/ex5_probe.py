@@ -22,7 +22,7 @@ def draw_samples(generator: torch.Generator) -> Case:
 
 def with_few_samples(case: Case) -> Case:
     """Exchange rows and columns, and put more columns before: any targets can then be hit, in more than one way."""
-    inputs = case["inputs"].T
+    inputs = case["inputs"].T[: len(case["targets"])]
     return {"inputs": torch.cat([torch.eye(len(inputs)), inputs], 1), "targets": case["targets"][: len(inputs)]}
 
 
@@ -144,6 +144,22 @@ no inverse => the predictions of the best linear map
 this multiplies by the transpose of the inputs where the (pseudo-)inverse belongs; the two agree only where the columns
 are orthogonal and of length 1
 
+one divisor for all columns => the predictions of the best linear map
++ fitted = inputs.T @ targets / inputs.square().sum()
+this divides by the sum of all squares, which is right for a single column; for more columns the least squares need the
+products of the columns with each other too
+
+ridge regression (0.1) => the predictions of the best linear map
++ fitted = torch.linalg.solve(inputs.T @ inputs + 0.1 * torch.eye(inputs.shape[1]), inputs.T @ targets)
+this adds a number to the diagonal of `inputs.T @ inputs`, which makes a ridge regression; its squared error is not the
+smallest, and the pseudo-inverse needs no such number
+
+ridge regression (0.01) => the predictions of the best linear map
++ fitted = torch.linalg.solve(inputs.T @ inputs + 0.01 * torch.eye(inputs.shape[1]), inputs.T @ targets)
+
+ridge regression (0.001) => the predictions of the best linear map
++ fitted = torch.linalg.solve(inputs.T @ inputs + 0.001 * torch.eye(inputs.shape[1]), inputs.T @ targets)
+
 with a bias => the predictions of the best linear map
 + inputs = torch.cat([inputs, torch.ones(len(inputs), 1)], dim=1)
 + fitted = torch.linalg.pinv(inputs) @ targets
@@ -210,6 +226,16 @@ the rank of the sums => tells enough dimensions from too few, for any angles
 this looks at the rank of all sums of a word and a position, which is one less than that of both tables together as a
 rule; stack the tables themselves, row under row
 
+any new direction => sees a direction that both tables share
++ rank = torch.linalg.matrix_rank
++ return bool(rank(inputs) > rank(words))
+this asks whether the positions add any direction to the words; no combination of positions may be one of words
+
+each position by itself => sees a direction that both tables share
++ kept = probe(words.T, positions.T).T
++ return bool(((positions - kept).norm(dim=1) > 1e-4).all())
+this asks whether each position by itself is a combination of words; a combination of several positions may be one too
+
 accepts everything => tells enough dimensions from too few, for any angles
 + return True
 this accepts every pair of tables; so does a test that no two sums are equal, that no row stands in both tables, or that
@@ -232,6 +258,14 @@ EXERCISE = Exercise(
             returns="the predictions of the best linear map, shape (samples, d_target)",
             cases=draw_samples,
             examples=({"inputs": torch.tensor([[1.0], [1.0], [2.0]]), "targets": torch.tensor([[1.0], [3.0], [4.0]])},),
+            edges=(
+                {"inputs": torch.tensor([[2.0]]), "targets": torch.tensor([[3.0, -1.0]])},  # one sample, one column
+                {"inputs": torch.tensor([[1.0, 2.0]]), "targets": torch.tensor([[3.0]])},  # one sample
+                {
+                    "inputs": torch.tensor([[1.0, 2.0], [3.0, -1.0]]),
+                    "targets": torch.tensor([[1.0, 0.0], [-2.0, 4.0]]),
+                },  # as many samples as columns
+            ),
             reference=probe,
             properties=(
                 Property("the predictions of the best linear map", 2, both(equals(), inputs_unchanged)),
@@ -258,6 +292,26 @@ EXERCISE = Exercise(
                     "positions": torch.tensor([[1.0, 1.0, 0.0]]),
                 },
             ),
+            edges=(
+                # No position is a combination of words, but the difference of both is.
+                {
+                    "words": torch.tensor([[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0]]),
+                    "positions": torch.tensor([[1.0, 0.0, 1.0, 0.0], [0.0, 1.0, 1.0, 0.0]]),
+                },
+                {
+                    "words": torch.tensor([[1.0, 0.0]]),
+                    "positions": torch.tensor([[1.0, 1.0]]),
+                },  # one word, one position
+                {"words": torch.tensor([[1.0, 2.0]]), "positions": torch.tensor([[-2.0, -4.0]])},  # a multiple of it
+                {
+                    "words": torch.tensor([[1.0, 0.0, 0.0]]),
+                    "positions": torch.tensor([[0.0, 1.0, 0.0], [1.0, 1.0, 0.0]]),
+                },  # neither position is a combination of words, but their difference is
+                {
+                    "words": torch.tensor([[1.0, 0.0, 1.0]]),
+                    "positions": torch.tensor([[0.0, 0.0, 0.0], [0.0, 1.0, 1.0]]),
+                },  # a position of zeros is erased by every matrix
+            ),
             reference=separable,
             properties=(
                 Property(
@@ -270,12 +324,13 @@ EXERCISE = Exercise(
         ),
     ),
     hints=(
-        "The first part is least squares, for which torch.linalg has a call. For the second: what would the probe have "
-        "to predict for a word, and what for a position?",
-        "The predictions are the inputs times the map that the pseudo-inverse finds. Then give the probe all words and "
-        "all positions as inputs, and as targets the words and zeros: are they predicted? Or compare three ranks.",
-        "The map is `torch.linalg.pinv(inputs) @ targets`. For the tables, the inputs `torch.cat([words, positions])` "
-        "and the targets `torch.cat([words, torch.zeros_like(positions)])`, compared with the predictions by "
-        "`torch.allclose` with `atol=1e-4`.",
+        "For `probe`, the first part: this is least squares, for which torch.linalg has a call. For `separable`, the "
+        "second part: what would the probe have to predict for a word, and what for a position?",
+        "For `probe`: the predictions are the inputs times the map that the pseudo-inverse finds. For `separable`: "
+        "give the probe all words and all positions as inputs, and as targets the words and zeros: are they "
+        "predicted? Or compare three ranks.",
+        "For `probe`: the map is `torch.linalg.pinv(inputs) @ targets`. For `separable`: the inputs "
+        "`torch.cat([words, positions])` and the targets `torch.cat([words, torch.zeros_like(positions)])`, compared "
+        "with the predictions by `torch.allclose` with `atol=1e-4`.",
     ),
 )

@@ -188,6 +188,15 @@ EXERCISE = Exercise(
                 {"table": torch.tensor([[-1.0, 0.0, 1.0]]), "query": 3, "key": 3},
                 {"table": torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), "query": 1, "key": 3},
             ),
+            edges=(
+                {"table": torch.tensor([[2.0], [3.0]]), "query": 1, "key": 1},  # a reach of 0
+                {"table": torch.tensor([[1.0, 2.0, 3.0]]), "query": 2, "key": 3},  # the reach exactly, and beyond
+                {
+                    "table": torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]),
+                    "query": 1,
+                    "key": 1,
+                },  # the middle column alone
+            ),
             reference=distance_bias,
             properties=(
                 Property("within reach, each offset has its own entry", 2, right(near=True)),

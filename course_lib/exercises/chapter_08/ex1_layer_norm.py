@@ -209,6 +209,29 @@ inputs changed in place => inputs unchanged
 + centred = inputs
 `inputs -= ...` takes the mean off the caller's own inputs, which the block still needs for the residual; `inputs - ...`
 makes a new tensor
+
+mean of squares less square of the mean, never below zero => features near 4,096 that differ by one or two
+- variance = centred.square().mean(dim=-1, keepdim=True)
++ variance = inputs.square().mean(dim=-1, keepdim=True) - inputs.mean(dim=-1, keepdim=True).square()
++ variance = variance.clamp(min=0)
+this takes the variance as the mean of the squares less the square of the mean: far from zero two large numbers are
+subtracted, and float32 keeps nothing of the difference. Take the mean of the squared deviations from the mean
+
+mean and spread held fixed => gradients go through mean and variance too
+- centred = inputs - inputs.mean(dim=-1, keepdim=True)
+- variance = centred.square().mean(dim=-1, keepdim=True)
++ centred = inputs - inputs.mean(dim=-1, keepdim=True).detach()
++ variance = centred.square().mean(dim=-1, keepdim=True).detach()
+the numbers are right and the gradient is not: mean and variance were cut out of the graph (`.detach()`, `.item()`,
+`torch.no_grad()`), but both move when the inputs move
+
+inputs changed in place, out of the graph => gradients go through mean and variance too
+- centred = inputs - inputs.mean(dim=-1, keepdim=True)
++ with torch.no_grad():
++     inputs -= inputs.mean(dim=-1, keepdim=True)
++ centred = inputs
+this takes the mean off the caller's own inputs, out of the graph: the caller still needs them, and no gradient goes
+through the mean. Make a new tensor inside the graph
 """
 
 EXERCISE = Exercise(
@@ -239,6 +262,32 @@ EXERCISE = Exercise(
                     "gain": torch.tensor([2.0, 4.0]),
                     "bias": torch.tensor([0.0, 1.0]),
                     "epsilon": 3.0,
+                },
+            ),
+            edges=(
+                {  # one position, two sequences
+                    "inputs": torch.tensor([[[1.0, 2.0, 6.0]], [[0.0, -3.0, 0.5]]]),
+                    "gain": torch.tensor([2.0, 1.0, 0.5]),
+                    "bias": torch.tensor([0.0, 1.0, -1.0]),
+                    "epsilon": 0.5,
+                },
+                {  # a single feature is its own mean
+                    "inputs": torch.tensor([[[2.0], [-3.0]]]),
+                    "gain": torch.tensor([2.0]),
+                    "bias": torch.tensor([0.5]),
+                    "epsilon": 0.25,
+                },
+                {  # two leading axes of size one
+                    "inputs": torch.tensor([[[1.0, 4.0]]]),
+                    "gain": torch.tensor([1.0, -2.0]),
+                    "bias": torch.tensor([3.0, 0.0]),
+                    "epsilon": 1.0,
+                },
+                {  # near 4,096, the mean of the squares less the square of the mean is rounded to -2
+                    "inputs": torch.tensor([[1.5, 3.0]]),
+                    "gain": torch.tensor([1.0, 2.0]),
+                    "bias": torch.tensor([0.5, 0.0]),
+                    "epsilon": 0.5,
                 },
             ),
             reference=layer_norm,

@@ -123,6 +123,16 @@ gradient cut => gradients reach the inputs and both layers
 + return self.contract(hidden.detach())
 the numbers are right and the gradient is not: somewhere a tensor was cut out of the graph (`.detach()`, `.data`,
 `torch.no_grad()`), and what lies before the cut cannot learn
+
+no bias at the end => where all hidden numbers are below zero, the output is the bias of `contract`
+- return self.contract(hidden)
++ return hidden @ self.contract.weight.T
+the bias of `contract` was not added; each of the two layers is a linear map *and* a bias
+
+no bias inside => expanded, ReLU, contracted
+- hidden = torch.relu(self.expand(inputs))
++ hidden = torch.relu(inputs @ self.expand.weight.T)
+the bias of `expand` was not added; each of the two layers is a linear map *and* a bias
 """
 
 EXERCISE = Exercise(
@@ -146,6 +156,41 @@ EXERCISE = Exercise(
                         "contract.bias": torch.tensor([1.0, -3.0]),
                     },
                     "inputs": torch.tensor([[[2.0, -1.0], [-3.0, 1.0]]]),
+                },
+            ),
+            edges=(
+                {  # one position, two sequences
+                    "d_model": 2,
+                    "d_hidden": 3,
+                    "state": {
+                        "expand.weight": torch.tensor([[1.0, -1.0], [0.5, 2.0], [-1.0, 1.5]]),
+                        "expand.bias": torch.tensor([0.25, -1.25, 0.5]),
+                        "contract.weight": torch.tensor([[1.0, 2.0, -1.0], [0.5, -3.0, 1.0]]),
+                        "contract.bias": torch.tensor([0.5, -2.0]),
+                    },
+                    "inputs": torch.tensor([[[3.0, 1.0]], [[-2.0, 1.0]]]),
+                },
+                {  # everything of size one
+                    "d_model": 1,
+                    "d_hidden": 1,
+                    "state": {
+                        "expand.weight": torch.tensor([[2.0]]),
+                        "expand.bias": torch.tensor([-1.0]),
+                        "contract.weight": torch.tensor([[-3.0]]),
+                        "contract.bias": torch.tensor([0.5]),
+                    },
+                    "inputs": torch.tensor([[[2.0]]]),
+                },
+                {  # a hidden layer that is narrower than the vectors
+                    "d_model": 3,
+                    "d_hidden": 1,
+                    "state": {
+                        "expand.weight": torch.tensor([[1.0, -2.0, 0.5]]),
+                        "expand.bias": torch.tensor([0.5]),
+                        "contract.weight": torch.tensor([[1.0], [-1.0], [2.0]]),
+                        "contract.bias": torch.tensor([0.0, 3.0, -1.0]),
+                    },
+                    "inputs": torch.tensor([[[1.0, 0.0, 2.0], [0.0, 3.0, 1.0]]]),
                 },
             ),
             reference=feed_forward,

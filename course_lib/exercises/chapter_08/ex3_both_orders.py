@@ -292,6 +292,32 @@ EXERCISE = Exercise(
                 }
                 for order in ("pre", "post")
             ),
+            edges=(
+                {  # one position, two sequences
+                    "inputs": torch.tensor([[[0.0, 4.0, -1.0]], [[3.0, 1.0, -2.0]]]),
+                    "attention": ATTENTIONS[1],
+                    "feed_forward": CUT_OFF,
+                    "attention_norm": LAYER_NORM,
+                    "feed_forward_norm": NORMS[2],
+                    "order": "pre",
+                },
+                {  # the same, the other way round
+                    "inputs": torch.tensor([[[0.0, 4.0, -1.0]], [[3.0, 1.0, -2.0]]]),
+                    "attention": ATTENTIONS[2],
+                    "feed_forward": FEED_FORWARDS[1],
+                    "attention_norm": NORMS[2],
+                    "feed_forward_norm": TWICE_LAYER_NORM,
+                    "order": "post",
+                },
+                {  # a single feature, of which a norm leaves 0
+                    "inputs": torch.tensor([[[2.0], [-1.0]]]),
+                    "attention": FIRST_EVERYWHERE,
+                    "feed_forward": CUT_OFF,
+                    "attention_norm": LAYER_NORM,
+                    "feed_forward_norm": TWICE_LAYER_NORM,
+                    "order": "pre",
+                },
+            ),
             reference=transformer_block,
             properties=(
                 Property(

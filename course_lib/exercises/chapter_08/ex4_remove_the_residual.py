@@ -164,6 +164,14 @@ EXERCISE = Exercise(
                 {"layer": HALF, "inputs": torch.tensor([[1.0, 2.0], [3.0, 4.0]]), "depth": 3, "residual": residual}
                 for residual in (False, True)
             ),
+            edges=(
+                # One layer: the answer keeps its axis.
+                {"layer": BENT, "inputs": torch.tensor([[1.0, -2.0], [0.5, 3.0]]), "depth": 1, "residual": False},
+                # One position, which is its own mean.
+                {"layer": MIXED, "inputs": torch.tensor([[1.0, -2.0, 0.5]]), "depth": 2, "residual": True},
+                # One number.
+                {"layer": BENT, "inputs": torch.tensor([[0.5]]), "depth": 3, "residual": True},
+            ),
             reference=gradient_norms,
             properties=(
                 Property(

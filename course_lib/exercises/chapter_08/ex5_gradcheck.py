@@ -3,7 +3,7 @@
 import torch
 
 from course_lib.exercises.drawing import normal, sizes, uniform
-from course_lib.grading.checks import difference, equals, inputs_unchanged
+from course_lib.grading.checks import both, difference, equals, inputs_unchanged
 from course_lib.grading.exercise import Case, Check, Exercise, Given, Property, Question, Task
 
 CUBES = Given("the sum of the cubes", "lambda inputs: (inputs ** 3).sum()")
@@ -176,6 +176,21 @@ in the caller's inputs => inputs unchanged
 + wide.view(-1)[i] += step
 this moves the entries of the caller's own inputs: `.double()` makes no copy of what is double already;
 `.double().clone()` does
+
+never put back => a step ahead, a step behind, one entry at a time
+- for i in range(wide.numel()):
+- ahead, behind = wide.clone(), wide.clone()
+- ahead.view(-1)[i] += step
+- behind.view(-1)[i] -= step
+- gradient.view(-1)[i] = (function(ahead) - function(behind)) / (2 * step)
++ moved = wide.clone()
++ for i in range(wide.numel()):
++     moved.view(-1)[i] += step
++     ahead = function(moved)
++     moved.view(-1)[i] -= 2 * step
++     gradient.view(-1)[i] = (ahead - function(moved)) / (2 * step)
+one copy serves for all entries, and an entry that was moved stays moved while the next ones are tried; begin each entry
+from the inputs as they were
 """
 
 GRADIENT = Task(
@@ -186,6 +201,12 @@ GRADIENT = Task(
     examples=(
         {"function": CUBES, "inputs": torch.tensor([1.0, 2.0], dtype=torch.float64), "step": 0.5},
         {"function": PRODUCTS, "inputs": torch.tensor([[1.0, 2.0], [3.0, -1.0]], dtype=torch.float64), "step": 0.25},
+    ),
+    edges=(
+        # A single number, with one axis and with two, and axes of size one around others.
+        {"function": CUBES, "inputs": torch.tensor([1.5], dtype=torch.float64), "step": 0.25},
+        {"function": WAVES, "inputs": torch.tensor([[0.5]], dtype=torch.float64), "step": 0.5},
+        {"function": PRODUCTS, "inputs": torch.tensor([[[1.0], [0.0], [-2.0]]], dtype=torch.float64), "step": 0.25},
     ),
     reference=numerical_gradient,
     properties=(
@@ -232,6 +253,13 @@ NORM_RIGHT, NORM_SPREAD_FIXED = (
         (", the divisor held fixed", ""),
     )
 )
+# On the border, and beyond the reach of the step.
+FLAT = Given("0 times the sum", "lambda inputs: 0 * inputs.sum()")
+MILLIONTH = Given("a millionth for every entry", "lambda inputs: torch.full_like(inputs, 1e-6)")
+FAST = Given(
+    "a tenth of the sum of the sines of 100 times each entry", "lambda inputs: (100 * inputs).sin().sum() / 10"
+)
+FAST_RIGHT = Given("ten times the cosines of 100 times each entry", "lambda inputs: 10 * (100 * inputs).cos()")
 
 
 def gradient_is_right(function, gradient, inputs):
@@ -328,6 +356,32 @@ this is True where the gradient is wrong
 the difference itself => accepts right gradients, rejects one without its factor
 + return reduce(gap.abs(), "... -> ()", "max")
 this returns the largest difference, a number; asked is the verdict, True or False
+
+mean difference => finds small errors, down to a hundred-thousandth
+- return bool(reduce(gap.abs(), "... -> ()", "max") <= 1e-6)
++ return bool(gap.abs().mean() <= 1e-6)
+this compares the *mean* difference with a millionth, and a single wrong entry disappears among many right ones; compare
+the largest
+
+a relative tolerance => finds small errors, down to a hundred-thousandth
+- gap = gradient(wide) - numerical_gradient(function, wide, 1e-5)
+- return bool(reduce(gap.abs(), "... -> ()", "max") <= 1e-6)
++ return torch.allclose(numerical_gradient(function, wide, 1e-5), gradient(wide), rtol=1e-4)
+this tolerance grows with the gradient, and near 0 it is smaller than a millionth (`torch.allclose` has an `rtol` and an
+`atol` of its own); asked is a millionth for every entry, whatever its size
+
+the tolerance of allclose => finds small errors, down to a hundred-thousandth
++ return torch.allclose(numerical_gradient(function, wide, 1e-5), gradient(wide))
+
+claimed in float32 => accepts right gradients, rejects one without its factor
+- gap = gradient(wide) - numerical_gradient(function, wide, 1e-5)
++ gap = gradient(inputs) - numerical_gradient(function, wide, 1e-5)
+the claimed gradient is computed in float32, and its rounding is more than a millionth; hand the inputs over as float64
+to both
+
+a step of a hundredth => accepts right gradients, rejects one without its factor
++ gap = gradient(wide) - numerical_gradient(function, wide, 1e-2)
+the step is so wide that the central difference itself is wrong by more than a millionth; take 0.00001
 """
 
 CHECK = Task(
@@ -336,6 +390,22 @@ CHECK = Task(
     returns="True where `gradient` is the gradient of `function` at the inputs, else False",
     cases=draw_point,
     examples=({"function": CUBES, "gradient": CUBES_PLAIN, "inputs": torch.tensor([[1.0, 2.0, -1.0]])},),
+    edges=(
+        # So large that the claimed gradient, too, must be computed in float64.
+        {"function": CUBES, "gradient": CUBES_RIGHT, "inputs": torch.tensor([[10.1, -7.3, 3.7]])},
+        # A millionth is no more than a millionth.
+        {"function": FLAT, "gradient": MILLIONTH, "inputs": torch.tensor([[1.0, 2.0, -1.0]])},
+        # The central difference, with a step of 0.00001, is off by 1.7 millionths here.
+        {"function": FAST, "gradient": FAST_RIGHT, "inputs": torch.tensor([[0.0, 0.5, -0.25]])},
+        # A hundred-thousandth too much in one entry of twelve is less than a millionth for each.
+        {
+            "function": CUBES,
+            "gradient": CUBES_NEARLY,
+            "inputs": torch.tensor([[1.0, 2.0, -1.0, 0.5, -0.5, 1.5], [0.25, -1.5, -2.0, 0.75, 1.25, -0.75]]),
+        },
+        # As many numbers as the least that is drawn, in one column.
+        {"function": WAVES, "gradient": WAVES_RIGHT, "inputs": torch.tensor([[1.5], [0.25], [-1.25]])},
+    ),
     reference=gradient_is_right,
     properties=(
         Property(
@@ -346,7 +416,7 @@ CHECK = Task(
         Property(
             "finds small errors, down to a hundred-thousandth",
             1,
-            tells_apart((CUBES, CUBES_GREATER), (CUBES, CUBES_NEARLY)),
+            both(equals(), tells_apart((CUBES, CUBES_GREATER), (CUBES, CUBES_NEARLY))),
         ),
         Property(
             "every entry counts, and its sign",
@@ -374,7 +444,7 @@ EXERCISE = Exercise(
         "subtract it in the other; the difference of the function's two values, divided by two steps, is that entry "
         "of the gradient. The check takes a step of 0.00001 and compares every entry with the claimed gradient.",
         "Make the inputs double first, and for each entry two clones of them, one to go ahead and one to go behind; "
-        "`ahead.view(-1)[i]` is entry i of any shape. For the check, ask whether the largest absolute difference from "
-        "`gradient(inputs.double())` is at most 0.000001.",
+        "`ahead.view(-1)[i]` is entry i of any shape (the inputs here are contiguous). For the check, ask whether the "
+        "largest absolute difference from `gradient(inputs.double())` is at most 0.000001.",
     ),
 )

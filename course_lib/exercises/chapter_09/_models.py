@@ -30,9 +30,9 @@ def model(title: str, state: str = SO_FAR, context: str = READ, read: str = "{re
     )
 
 
-def counting(title: str, in_source: str = "[..., 1:]", words: str = "cumsum(1)") -> Given:
+def counting(title: str, in_source: str = "[..., 1:]", words: str = "cumsum(1)", vocab_size: int = VOCAB_SIZE) -> Given:
     """Return a model whose logit of a word is how often it stands in the source and among the words so far."""
-    counted = f"lambda tokens: (tokens[..., None] == torch.arange({VOCAB_SIZE})).float()"
+    counted = f"lambda tokens: (tokens[..., None] == torch.arange({vocab_size})).float()"
     one_of = f"torch.cat([torch.zeros_like(read[..., :1]), read{in_source}], -1)" if in_source else "read"
     return Given(
         title,
@@ -107,6 +107,44 @@ ROUNDED = model(
     "the mean over all positions, put right for padding",
     context="((read * present / read.shape[1]).sum(1, keepdim=True) * (read.shape[1] / present.sum(1, keepdim=True)))",
 )
+
+# For the edge cases: two words and the padding; logits that only fall; and what is less than the rounding allowed.
+THREE_WORDS = counting("a count of each of two words, in the source and so far", vocab_size=3)
+THREE_WORDS_ALL = counting(
+    "a count of each of two words, in the source and in the whole target",
+    words="sum(1, keepdim=True) + 0 * said",
+    vocab_size=3,
+)
+TWOS = Given(
+    "every logit is the number of twos in the whole target",
+    f"lambda source, words: (words == 2).sum(1)[:, None, None].float().repeat(1, words.shape[1], {VOCAB_SIZE})",
+)
+PADDING_LOWERS = Given(
+    "a count of every word, in the source and so far, less the number of paddings",
+    f"lambda source, words: ({COUNTS.source})(source, words) - (source == 0).sum(1)[:, None, None]",
+)
+PADDING_TURNS = Given(
+    "a count of every word, in the source and so far; the number of paddings is added to the first logit and taken off "
+    "the last",
+    f"lambda source, words: ({COUNTS.source})(source, words) + (source == 0).sum(1)[:, None, None] "
+    f"* torch.tensor([1.0, *[0.0] * {VOCAB_SIZE - 2}, -1.0])",
+)
+BARELY_FUTURE, BARELY_PADDING = (
+    Given(
+        f"a count of every word, in the source and so far, and 0.00008 where {said}",
+        f"lambda source, words: ({COUNTS.source})(source, words) + 0.00008 * ({where})[:, None, None]",
+    )
+    for said, where in (
+        ("the last word is a 2", "words[:, -1] == 2"),
+        ("the source has padding", "(source == 0).any(1)"),
+    )
+)
+BARELY_SOURCE = Given(
+    "a count of every word so far, and 0.00008 for each 2 in the source",
+    f"lambda source, words: (words[..., None] == torch.arange({VOCAB_SIZE})).float().cumsum(1) "
+    "+ 0.00008 * (source == 2).sum(1)[:, None, None]",
+)
+THREE_SOURCES = torch.tensor([[1, 2], [2, 0], [2, 1]])
 
 # For the examples: two sentences, the second with padding or without.
 SOURCE, WORDS = torch.tensor([[2, 3, 1], [3, 2, 0]]), torch.tensor([[1, 3, 2], [1, 2, 4]])

@@ -200,8 +200,8 @@ like any other; hide the scores
 zero for a score => what is padding has exactly no influence
 - weights = scores.masked_fill(~allowed, float("-inf")).softmax(dim=-1)
 + weights = (scores * allowed).softmax(dim=-1)
-this multiplies the scores by the mask: a score of 0 is not hidden, since exp(0) is 1; only minus infinity gets no
-weight
+this sets the scores of padding to 0, as a product with the mask does: a score of 0 is not hidden, since exp(0) is 1;
+only minus infinity gets no weight
 
 nan from 0 times infinity => the weights of each target position sum to one
 + weights = (scores + ~allowed * float("-inf")).softmax(dim=-1)
@@ -283,6 +283,15 @@ no way back => gradients reach both sides and all three layers
 + return (weights @ value).detach(), weights
 the values are right, but the gradient is not: somewhere the graph is cut, as by `.detach()`, `.data` or
 `torch.no_grad()`, and what lies before the cut cannot learn
+
+lowered by 100 => what is padding has exactly no influence
+- weights = scores.masked_fill(~allowed, float("-inf")).softmax(dim=-1)
++ weights = (scores - 100.0 * ~allowed).softmax(dim=-1)
+this takes a number off the scores of padding, and where those scores are large the padding still gets a weight; only
+minus infinity gets none
+
+lowered by 10,000 => what is padding has exactly no influence
++ weights = (scores - 10000.0 * ~allowed).softmax(dim=-1)
 """
 
 EXERCISE = Exercise(
@@ -299,6 +308,18 @@ EXERCISE = Exercise(
             constructor=("d_model", "d_memory", "d_key"),
             cases=draw_module,
             examples=(BY_HAND, TWO_SENTENCES, RUNNING_EXAMPLE),
+            edges=(
+                BY_HAND
+                | {  # one position of the target and one of the source, two sentences
+                    "vectors": torch.tensor([[[1.0986]], [[-2.0]]]),
+                    "memory": torch.tensor([[[1.0, 0.0]], [[2.0, 1.0]]]),
+                    "present": torch.tensor([[True], [True]]),
+                },
+                BY_HAND  # padding in front and between; equal keys
+                | {"memory": BY_HAND["memory"] - 1, "present": torch.tensor([[False, True, False]])},
+                BY_HAND  # scores far apart
+                | {"vectors": torch.tensor([[[300.0], [-300.0]]]), "present": torch.tensor([[True, True, True]])},
+            ),
             reference=cross_attention,
             properties=(
                 Property("the weights of each target position sum to one", 1, of_output(1, sums_to(1))),

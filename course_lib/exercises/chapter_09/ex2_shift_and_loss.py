@@ -128,6 +128,24 @@ targets overwritten => each step reads the word before its own
 + targets[:] = words
 + return targets, counts
 this shifts the caller's targets in place, and the loss is then taken against the wrong words
+
+shifted to the left, start over the first => no step reads its own target
+- return words, targets != padding
++ words = torch.cat([first, targets[:, 2:], targets[:, :1]], dim=1)[:, : targets.shape[1]]
++ return words, targets != padding
+this moves the words to the left and writes the start over the first, so that a step reads the word *after* its own;
+move them to the right
+
+rolled through the whole batch => no step reads its own target
++ words = targets.roll(1)
++ words[0, 0] = start
++ return words, targets != padding
+`roll` without an axis moves the last word of a sentence to the front of the next, and one sentence alone gets the
+start; move along the time, and give the start to each
+
+zero and below for the padding => a step counts where its target is no padding
++ return words, targets > 0
+this takes the number 0 for padding; which number it is, `padding` says
 """
 
 SHIFT_RIGHT = Task(
@@ -139,6 +157,14 @@ SHIFT_RIGHT = Task(
     examples=(
         {"targets": torch.tensor([[7, 9, 8, 2], [8, 2, 0, 0]]), "start": 1, "padding": 0},
         {"targets": torch.tensor([[7, 6, 5], [9, 8, 6]]), "start": 5, "padding": 5},  # one token in two roles, not 0
+    ),
+    edges=(
+        # One step, two sentences of nothing but the end.
+        {"targets": torch.tensor([[2], [2]]), "start": 1, "padding": 0},
+        # The end is the start, too.
+        {"targets": torch.tensor([[7, 9, 2], [2, 0, 0]]), "start": 2, "padding": 0},
+        # Padding that is no token.
+        {"targets": torch.tensor([[7, 0, 2, -1]]), "start": 1, "padding": -1},
     ),
     reference=shift_right,
     properties=(
@@ -288,6 +314,12 @@ detached => every step that counts adds its gradient
 + return (losses.sum() / counts.sum()).detach(), losses
 the numbers are right and the gradient is lost: `.item()`, `.detach()` and `torch.tensor(...)` cut a result off from
 what it was made of
+
+squeezed => the loss of every step, zero where it does not count
+- losses = torch.where(counts, -rearrange(right, "batch time 1 -> batch time"), 0.0)
++ losses = -right.squeeze() * counts
+`squeeze()` without an axis also drops a batch or a time of size one, and broadcasting then makes another shape; drop
+the last axis alone
 """
 
 LOSS = Task(
@@ -301,6 +333,23 @@ LOSS = Task(
             "logits": torch.tensor([[[0.0, 0.0], [0.0, 1.0986]], [[1.0986, 0.0], [5.0, 2.0]]]),
             "targets": torch.tensor([[0, 1], [1, 0]]),
             "counts": torch.tensor([[True, True], [True, False]]),
+        },
+    ),
+    edges=(
+        {  # one step, two sentences
+            "logits": torch.tensor([[[0.0, 1.0986]], [[2.0, -1.0]]]),
+            "targets": torch.tensor([[0], [0]]),
+            "counts": torch.tensor([[True], [True]]),
+        },
+        {  # a loss of exactly 0 counts like any other
+            "logits": torch.tensor([[[1000.0, 0.0], [0.0, 0.0], [3.0, 1.0]]]),
+            "targets": torch.tensor([[0, 1, 0]]),
+            "counts": torch.tensor([[True, True, False]]),
+        },
+        {  # a single word, which costs nothing
+            "logits": torch.tensor([[[2.0]]]),
+            "targets": torch.tensor([[0]]),
+            "counts": torch.tensor([[True]]),
         },
     ),
     reference=loss_at_every_step,

@@ -4,6 +4,9 @@ import torch
 from torch.nn.functional import pad
 
 from course_lib.exercises.chapter_09._models import (
+    BARELY_FUTURE,
+    BARELY_PADDING,
+    BARELY_SOURCE,
     COUNTS,
     COUNTS_ALL,
     COUNTS_PADDING,
@@ -21,15 +24,20 @@ from course_lib.exercises.chapter_09._models import (
     NO_CAUSAL_MASK,
     NO_SOURCE,
     PADDING_IN_ENCODER,
+    PADDING_LOWERS,
     PADDING_READ,
     PADDING_READ_LATER,
+    PADDING_TURNS,
     PAIRS,
     PAIRS_FROM_ONE,
     READ_ONCE,
     ROLLED,
     ROUNDED,
     SOURCE,
-    VOCAB_SIZE,
+    THREE_SOURCES,
+    THREE_WORDS,
+    THREE_WORDS_ALL,
+    TWOS,
     WORDS,
     draw_sentences,
     tells_apart,
@@ -40,16 +48,16 @@ from course_lib.grading.exercise import Exercise, Property, Task
 SAME = 1e-4  # what the statement takes for rounding
 
 
-def another(tokens):
-    """Other words than these."""
-    return 1 + tokens % (VOCAB_SIZE - 1)
+def another(tokens, logits):
+    """Other words than these, of a vocabulary of which there are logits."""
+    return 1 + tokens % (logits.shape[-1] - 1)
 
 
 def hides_the_future(model, source, words):
     """Whether nothing moves before the words that are replaced, wherever these begin."""
     before = model(source, words)
     steps = torch.arange(words.shape[1])
-    changed = [(step, torch.where(steps < step, words, another(words))) for step in steps[1:]]
+    changed = [(step, torch.where(steps < step, words, another(words, before))) for step in steps[1:]]
     gaps = [(model(source, other) - before)[:, :step].abs().max() for step, other in changed]
     return torch.stack(gaps).max() <= SAME
 
@@ -59,7 +67,7 @@ def moved_by_each_word(model, source, words):
     before, moved = model(source, words), []
     for sentence, position in source.nonzero().tolist():
         other = source.clone()
-        other[sentence, position] = another(source[sentence, position])
+        other[sentence, position] = another(source[sentence, position], before)
         moved.append((model(other, words) - before)[sentence].abs().max() > SAME)
     return torch.stack(moved)
 
@@ -148,6 +156,26 @@ the movement itself => accepts causal models, rejects those that see the whole t
 - return False
 + return gap.abs().max()
 this is how far a logit moved, a number; asked for is the verdict, True or False
+
+words overwritten => accepts causal models, rejects those that see the whole target
+- changed = words.clone()
++ changed = words
+this writes other words into the caller's own tensor, which the next test would then read; change a copy
+
+a sum that cancels => accepts causal models, rejects those that see the whole target
+- if gap.abs().max() > 1e-4:
++ if gap.sum().abs() > 1e-4:
+this sums the movements with their signs, and where one logit rises as another falls they cancel; look at the largest
+absolute one
+
+words overwritten, from the end => accepts causal models, rejects those that see the whole target
+- for step in range(1, words.shape[1]):
+- changed = words.clone()
+- changed[:, step:] = 1 + words[:, step:] % (before.shape[-1] - 1)
++ for step in range(words.shape[1] - 1, 0, -1):
++     changed = words
++     changed[:, step] = 1 + words[:, step] % (before.shape[-1] - 1)
+this writes other words into the caller's own tensor, which the next test would then read; change a copy
 """
 
 FUTURE = Task(
@@ -158,6 +186,14 @@ FUTURE = Task(
     examples=(
         {"model": COUNTS, "source": SOURCE, "words": WORDS},
         {"model": COUNTS_ALL, "source": FULL, "words": WORDS},
+    ),
+    edges=(
+        # Three words, two steps: another word must be another one here as well.
+        {"model": THREE_WORDS_ALL, "source": THREE_SOURCES, "words": torch.tensor([[1, 1], [2, 1], [1, 1]])},
+        # Whatever replaces a later word, logits fall and none rises.
+        {"model": TWOS, "source": torch.tensor([[2], [3], [1]]), "words": torch.tensor([[2, 2], [2, 2], [2, 2]])},
+        # Less than 0.0001 is rounding.
+        {"model": BARELY_FUTURE, "source": THREE_SOURCES, "words": torch.tensor([[1, 2], [3, 2], [4, 1]])},
     ),
     reference=hides_the_future,
     properties=(
@@ -263,6 +299,18 @@ READS = Task(
         {"model": COUNTS, "source": SOURCE, "words": WORDS},
         {"model": NO_SOURCE, "source": FULL, "words": WORDS},
     ),
+    edges=(
+        # Three words, and a single one in each source; one step.
+        {"model": THREE_WORDS, "source": torch.tensor([[1], [1], [2]]), "words": torch.tensor([[1], [2], [1]])},
+        # The same word twice in a source.
+        {
+            "model": THREE_WORDS,
+            "source": torch.tensor([[1, 1], [2, 0], [2, 1]]),
+            "words": torch.tensor([[1], [2], [1]]),
+        },
+        # Less than 0.0001 is rounding.
+        {"model": BARELY_SOURCE, "source": THREE_SOURCES, "words": torch.tensor([[1, 2], [3, 2], [4, 1]])},
+    ),
     reference=reads_the_source,
     properties=(
         Property(
@@ -346,6 +394,12 @@ this is True where padding moves the logits; True was asked for where it moves n
 the movement itself => accepts models that hide the padding, rejects those that read it, wherever it enters
 + return gap.abs().max()
 this is how far a logit moved, a number; asked for is the verdict, True or False
+
+movements that cancel, to 0.0001 => accepts rounding, finds small influences, and accepts models with another fault
+- return bool(gap.abs().max() <= 1e-4)
++ return bool(gap.mean().abs() <= 1e-4)
+this averages or sums the movements with their signs, and where one logit rises as another falls they cancel; look at
+the largest absolute one
 """
 
 PADDING = Task(
@@ -356,6 +410,19 @@ PADDING = Task(
     examples=(
         {"model": COUNTS_PADDING, "source": SOURCE, "words": WORDS},
         {"model": COUNTS, "source": FULL, "words": WORDS},
+    ),
+    edges=(
+        # Padding lowers logits and raises none; sources of one word, one step.
+        {"model": PADDING_LOWERS, "source": torch.tensor([[2], [3], [1]]), "words": torch.tensor([[1], [2], [1]])},
+        # Padding raises one logit as much as it lowers another.
+        {"model": PADDING_TURNS, "source": torch.tensor([[2], [3], [1]]), "words": torch.tensor([[1], [2], [1]])},
+        # Less than 0.0001 is rounding.
+        {
+            "model": BARELY_PADDING,
+            "source": torch.tensor([[2, 1], [3, 1], [1, 4]]),
+            "words": torch.tensor([[1], [2], [1]]),
+        },
+        {"model": COUNTS, "source": torch.tensor([[2], [3], [1]]), "words": torch.tensor([[1], [2], [1]])},
     ),
     reference=ignores_the_padding,
     properties=(

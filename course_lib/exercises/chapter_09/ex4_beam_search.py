@@ -33,6 +33,7 @@ FOUR_WORDS, THREE_WORDS = (
     )
     for said, size, spread in (("four", 4, 1.0), ("three", 3, 1.2))
 )
+FOUND_BY_SEARCH: Case = {"next_log_probabilities": FOUR_WORDS}
 SIZE = {PROMISE: 3, EARLY_END: 3, SECOND_BEST: 3, FOUR_WORDS: 4, THREE_WORDS: 3}
 
 
@@ -185,6 +186,47 @@ worst extensions => a width of one is greedy
 - beam = sorted(candidates, key=lambda candidate: candidate[1], reverse=True)[:width]
 + beam = sorted(candidates, key=lambda candidate: candidate[1])[:width]
 this keeps the least probable candidates, as a sort does that begins with the smallest
+
+finished candidates put aside => the best candidate of the beam
+- beam = [([], 0.0)]
+- for _ in range(max_length):
+- candidates = [(words, total) for words, total in beam if end in words]
+- for words, total in beam:
+- if end in words:
+- continue
+- tokens = torch.cat([prompt, prompt.new_tensor(words)])
+- steps = next_log_probabilities(rearrange(tokens, "time -> 1 time"))[0].tolist()
+- candidates += [(words + [word], total + step) for word, step in enumerate(steps)]
+- beam = sorted(candidates, key=lambda candidate: candidate[1], reverse=True)[:width]
+- words, total = beam[0]
++ beam, ended = [([], 0.0)], []
++ for _ in range(max_length):
++     candidates = []
++     for words, total in beam:
++         tokens = torch.cat([prompt, prompt.new_tensor(words)])
++         steps = next_log_probabilities(rearrange(tokens, "time -> 1 time"))[0].tolist()
++         candidates += [(words + [word], total + step) for word, step in enumerate(steps)]
++     ended += [(words, total) for words, total in candidates if words[-1] == end]
++     going = [(words, total) for words, total in candidates if words[-1] != end]
++     beam = sorted(going, key=lambda candidate: candidate[1], reverse=True)[:width]
++ words, total = max(ended + beam, key=lambda candidate: candidate[1])
+candidates that have ended are put aside and take no place in the beam, so that more than `width` are kept; they stay
+among the candidates and compete with the others
+
+finished candidates of the beam put aside => the best candidate of the beam
++ beam, ended = [([], 0.0)], []
++ for _ in range(max_length):
++     candidates = []
++     for words, total in beam:
++         tokens = torch.cat([prompt, prompt.new_tensor(words)])
++         steps = next_log_probabilities(rearrange(tokens, "time -> 1 time"))[0].tolist()
++         candidates += [(words + [word], total + step) for word, step in enumerate(steps)]
++     best = sorted(candidates, key=lambda candidate: candidate[1], reverse=True)[:width]
++     ended += [(words, total) for words, total in best if words[-1] == end]
++     beam = [(words, total) for words, total in best if words[-1] != end]
++ words, total = max(ended + beam, key=lambda candidate: candidate[1])
+a candidate that has ended is put aside and no longer takes a place in the beam, so that later steps keep more of the
+others; it stays among the candidates and competes with them
 """
 
 EXERCISE = Exercise(
@@ -202,6 +244,14 @@ EXERCISE = Exercise(
                 after_the_start(PROMISE, width=2, max_length=2),
                 after_the_start(SECOND_BEST, width=2, max_length=3),
                 after_the_start(EARLY_END, width=2, max_length=3),
+            ),
+            edges=(
+                # Found by search: pruning each candidate, stopping early, or dropping what has ended is seen.
+                FOUND_BY_SEARCH | {"prompt": torch.tensor([2, 1]), "end": 1, "width": 3, "max_length": 5},
+                FOUND_BY_SEARCH | {"prompt": torch.tensor([0]), "end": 1, "width": 2, "max_length": 3},
+                FOUND_BY_SEARCH | {"prompt": torch.tensor([0, 3]), "end": 0, "width": 4, "max_length": 3},
+                # The end is the start, too; one word.
+                FOUND_BY_SEARCH | {"prompt": torch.tensor([2]), "end": 2, "width": 9, "max_length": 1},
             ),
             reference=beam_search,
             properties=(

@@ -91,6 +91,11 @@ this has the words before the steps, (batch, vocabulary, time); they come last
 integers => the right word keeps most, every word gets a little
 + return ((1 - smoothing) * ones + smoothing / vocab_size).long()
 these are integers, in which no fraction between 0 and 1 survives: `.float()` before the product
+
+as many words as the greatest target => the right word keeps most, every word gets a little
+- ones = torch.nn.functional.one_hot(targets, vocab_size)
++ ones = torch.nn.functional.one_hot(targets)
+the vocabulary has as many words here as the greatest target says; its size is `vocab_size`
 """
 
 LOSS_MISTAKES = """
@@ -174,6 +179,11 @@ detached => the gradient is that of all words
 + return -einsum(target_probs, log_probs, "batch time word, batch time word -> batch time").detach()
 the numbers are right and the gradient is lost: `.item()`, `.detach()` and `torch.tensor(...)` cut a result off from
 what it was made of
+
+one number => the loss weights every word by its target probability
+- return -einsum(target_probs, log_probs, "batch time word, batch time word -> batch time")
++ return -(target_probs * log_probs).sum(dim=-1).mean()
+this is the mean of all losses, one number; asked is the loss of each step, (batch, time)
 """
 
 EXERCISE = Exercise(
@@ -188,6 +198,15 @@ EXERCISE = Exercise(
             returns="the target probability of each word at each step, shape (batch, time, vocab)",
             cases=draw_targets,
             examples=({"targets": torch.tensor([[2, 0]]), "vocab_size": 4, "smoothing": 0.2},),
+            edges=(
+                {"targets": torch.tensor([[1], [0]]), "vocab_size": 2, "smoothing": 0.5},  # one step, two sentences
+                {"targets": torch.tensor([[0, 0]]), "vocab_size": 1, "smoothing": 0.1},  # a single word
+                {
+                    "targets": torch.tensor([[2, 0]]),
+                    "vocab_size": 3,
+                    "smoothing": 1.0,
+                },  # nothing is left of the right word
+            ),
             reference=smooth_targets,
             properties=(
                 Property("the probabilities sum to one", 1, sums_to(1)),
@@ -206,6 +225,23 @@ EXERCISE = Exercise(
                     "logits": torch.tensor([[[0.0, 1.0986], [0.0, 0.0]]]),
                     "targets": torch.tensor([[1, 0]]),
                     "smoothing": 0.5,
+                },
+            ),
+            edges=(
+                {  # one step, two sentences
+                    "logits": torch.tensor([[[0.0, 1.0986, 2.0]], [[3.0, -1.0, 0.0]]]),
+                    "targets": torch.tensor([[1], [0]]),
+                    "smoothing": 0.2,
+                },
+                {
+                    "logits": torch.tensor([[[2.0], [-1.0]]]),
+                    "targets": torch.tensor([[0, 0]]),
+                    "smoothing": 0.1,
+                },  # a single word
+                {  # nothing is left of the right word
+                    "logits": torch.tensor([[[1.0, 0.0, -2.0]]]),
+                    "targets": torch.tensor([[2]]),
+                    "smoothing": 1.0,
                 },
             ),
             reference=smoothed_losses,

@@ -206,6 +206,13 @@ this writes zeros into the caller's own tensor (`vectors[~present] = 0`); `maske
 gradient lost => gradients, also where a row is empty
 + kept = vectors.detach().masked_fill(~present[..., None], 0.0)
 the numbers are right and the gradient is not: a tensor was cut out of the graph (`.detach()`, `.item()`)
+
+vectors overwritten, out of the graph => the mean of the vectors that are present
+- kept = vectors.masked_fill(~present[..., None], 0.0)
++ with torch.no_grad():
++     vectors[~present] = 0.0
++ kept = vectors
+this writes zeros into the caller's own tensor, which others still read; make a new tensor
 """
 
 MAX_MISTAKES = """
@@ -384,6 +391,29 @@ this writes into the caller's own tensor (`vectors[~present] = ...`); `masked_fi
 gradient lost => gradients, also where a row is empty
 + kept = vectors.detach().masked_fill(~present[..., None], -torch.inf)
 the numbers are right and the gradient is not: a tensor was cut out of the graph (`.detach()`, `.item()`)
+
+one vector chosen, by its sum => of each feature the greatest among what is present
+- greatest = kept.amax(dim=1)
++ filled = vectors.masked_fill(~present[..., None], 0.0)
++ greatest = filled[torch.arange(len(filled)), filled.sum(dim=-1).masked_fill(~present, -torch.inf).argmax(dim=1)]
+this picks one vector as a whole, the one of the largest sum; the maximum is taken of each feature by itself, and its
+entries may come from different tokens
+
+lowered by 1e+30, zeros for nothing => what is absent has no influence, even if it is infinite
+- kept = vectors.masked_fill(~present[..., None], -torch.inf)
+- greatest = kept.amax(dim=1)
+- return greatest.masked_fill(~present.any(dim=1, keepdim=True), 0.0)
++ return (vectors - 1e30 * ~present[..., None]).amax(dim=1) * present.any(dim=1, keepdim=True)
+this takes a great number off what is absent, and what is absent may be infinite; replace it, by `masked_fill` or
+`torch.where`
+
+lowered by 1e+09, zeros for nothing => what is absent has no influence, even if it is infinite
++ return (vectors - 1e9 * ~present[..., None]).amax(dim=1) * present.any(dim=1, keepdim=True)
+
+low numbers taken for nothing => features below zero, however far
+- return greatest.masked_fill(~present.any(dim=1, keepdim=True), 0.0)
++ return greatest.masked_fill(greatest < -1e4, 0.0)
+this takes a low maximum for a row without a token, and features may lie so low; ask `present` whether a row has one
 """
 
 EXERCISE = Exercise(
@@ -397,6 +427,17 @@ EXERCISE = Exercise(
             returns="the mean of the vectors that are present, shape (batch, d_model)",
             cases=draw_padded,
             examples=EXAMPLES,
+            edges=(
+                # One position, two sequences.
+                {"vectors": torch.tensor([[[3.0, -1.0]], [[2.0, 5.0]]]), "present": torch.tensor([[True], [True]])},
+                # Vectors of zeros that are present, more than the others.
+                {
+                    "vectors": torch.tensor([[[0.0], [6.0], [0.0], [9.0]]]),
+                    "present": torch.tensor([[True, True, True, False]]),
+                },
+                # One position, which is empty in one of two sequences.
+                {"vectors": torch.tensor([[[1.0, 2.0]], [[3.0, 4.0]]]), "present": torch.tensor([[True], [False]])},
+            ),
             reference=mean_pooling,
             properties=(
                 Property("the mean of the vectors that are present", 2, both(equals(), inputs_unchanged)),
@@ -412,6 +453,14 @@ EXERCISE = Exercise(
             returns="of each feature the greatest number among the vectors that are present, shape (batch, d_model)",
             cases=draw_padded,
             examples=EXAMPLES,
+            edges=(
+                # One position, two sequences.
+                {"vectors": torch.tensor([[[3.0, -1.0]], [[2.0, 5.0]]]), "present": torch.tensor([[True], [True]])},
+                # A zero is the greatest of what is present, in front of which padding is greater.
+                {"vectors": torch.tensor([[[9.0], [-6.0], [0.0]]]), "present": torch.tensor([[False, True, True]])},
+                # One position, which is empty in one of two sequences.
+                {"vectors": torch.tensor([[[1.0, 2.0]], [[3.0, 4.0]]]), "present": torch.tensor([[True], [False]])},
+            ),
             reference=max_pooling,
             properties=(
                 Property("of each feature the greatest among what is present", 1, both(equals(), inputs_unchanged)),

@@ -67,6 +67,9 @@ FAINTER = classifier(
     "a little more than a hundredth where there is padding",
     POOLED.format("x") + " + 0.012 * (words == 0).any(1, keepdim=True)",
 )
+BARELY = classifier(
+    "0.00008 where there is padding", POOLED.format("x") + " + 0.00008 * (words == 0).any(1, keepdim=True)"
+)
 
 
 def logits_of_each(classify, words):
@@ -156,6 +159,23 @@ words overwritten => each sentence without its padding
 + words[words == 0] = -1
 + return torch.cat(logits)
 this writes into the caller's own words; `row[row > 0]` makes a new tensor
+
+cut one place too late => each sentence without its padding
+- alone = sentence[sentence > 0]
++ alone = sentence[1 : 1 + int((sentence > 0).sum())]
+this begins at the second word, and has one position behind the last; the words begin at position 0
+
+word by word => its words, and the sentences, in their order
+- logits.append(classify(alone[None]))
++ logits.append(classify(alone[:, None]).mean(dim=0, keepdim=True))
+this classifies every word by itself and averages the logits; the classifier reads the sentence as a whole, in a batch
+of one
+
+repeated words lost => its words, and the sentences, in their order
+- alone = sentence[sentence > 0]
++ alone = sentence[sentence > 0].unique()
+`unique` puts the words into the order of their numbers and drops repeated ones; the sentence has its words in their own
+order, as often as they stand there
 """
 
 VERDICT_MISTAKES = """
@@ -249,6 +269,16 @@ mend that first)
 the difference itself => finds padding in the pooling
 + return gap.abs().max()
 this returns the largest difference, a number; asked is the verdict, True or False
+
+a sum that cancels => finds padding in the pooling
+- return bool(gap.abs().max() <= 1e-4)
++ return bool(gap.sum().abs() <= 1e-4)
+this sums the differences with their signs, and where one logit rises as another falls they cancel; take absolute values
+first
+
+a twentieth is rounding => accepts rounding, and finds a difference of a hundredth
++ return bool(gap.abs().max() <= 0.05)
+this takes a difference of up to 0.05 for rounding, and a hundredth is found no more; 0.0001 is enough
 """
 
 EXERCISE = Exercise(
@@ -262,6 +292,14 @@ EXERCISE = Exercise(
             returns="the logits of every sentence, read by itself and without padding, shape (batch, classes)",
             cases=draw_sentences,
             examples=({"classify": NUMBERS_OF_ALL, "words": torch.tensor([[6, 2, 4, 0], [8, 0, 0, 0]])},),
+            edges=(
+                {"classify": NUMBERS_OF_ALL, "words": torch.tensor([[8, 0]])},  # one sentence, one word
+                {"classify": NUMBERS_OF_ALL, "words": torch.tensor([[6, 2, 0], [8, 4, 0]])},  # as long as each other
+                {
+                    "classify": NUMBERS_OF_ALL,
+                    "words": torch.tensor([[7, 7, 0, 0], [7, 0, 0, 0]]),
+                },  # a word twice, and once
+            ),
             reference=logits_of_each,
             properties=(
                 Property(
@@ -281,6 +319,12 @@ EXERCISE = Exercise(
             examples=(
                 {"classify": NUMBERS_OF_ALL, "words": torch.tensor([[6, 2, 4, 8, 0], [8, 0, 0, 0, 0]])},
                 {"classify": NUMBERS_OF_WORDS, "words": torch.tensor([[6, 2, 4, 8, 0], [8, 0, 0, 0, 0]])},
+            ),
+            edges=(
+                {"classify": MEAN, "words": torch.tensor([[37, 5, 0]])},  # one sentence
+                # One word, and that word twice.
+                {"classify": NUMBERS_OF_ALL, "words": torch.tensor([[8, 0, 0], [8, 8, 0]])},
+                {"classify": BARELY, "words": torch.tensor([[6, 2, 0], [8, 4, 0]])},  # less than 0.0001 is rounding
             ),
             reference=ignores_padding,
             properties=(

@@ -322,6 +322,14 @@ EXERCISE = Exercise(
                 {"classify": COUNTS, "words": torch.tensor([1, 2, 1])},
                 {"classify": COUNTS, "words": torch.tensor([5, 2])},
             ),
+            edges=(
+                {"classify": COUNTS, "words": torch.tensor([2])},  # a single word, against which class 0 is chosen
+                {
+                    "classify": COUNTS,
+                    "words": torch.tensor([1, 1, 1]),
+                },  # the same word three times: each is hidden by itself
+                {"classify": BAG, "words": torch.tensor([7])},
+            ),
             reference=occlusion,
             properties=(
                 Property(
@@ -345,6 +353,14 @@ EXERCISE = Exercise(
                     "drops": torch.tensor([0.25, -0.15, 0.5, 0.25]),
                     "weights": torch.tensor([0.25, 0.125, 0.25, 0.375]),
                 },
+            ),
+            edges=(
+                {"drops": torch.tensor([0.5, -0.5]), "weights": torch.tensor([0.25, 0.75])},  # one pair
+                {
+                    "drops": torch.tensor([0.5, 0.5, 0.5]),
+                    "weights": torch.tensor([0.25, 0.5, 0.25]),
+                },  # all equal in one list
+                {"drops": torch.tensor([0.0, 0.0]), "weights": torch.tensor([0.5, 0.5])},  # and in both
             ),
             reference=rank_agreement,
             properties=(

@@ -117,6 +117,19 @@ EXAMPLES = (
     {"probabilities": torch.tensor([[0.25, 0.5, 0.25], [0.0, 0.0, 1.0]]), "labels": torch.tensor([1, 2]), "bins": 2},
 )
 
+# Bins whose edges are exact in float32.
+EDGES = (
+    {"probabilities": torch.tensor([[0.25, 0.75]]), "labels": torch.tensor([0]), "bins": 1},  # one example, one bin
+    {"probabilities": torch.tensor([[1.0], [1.0]]), "labels": torch.tensor([0, 0]), "bins": 2},  # one class
+    {  # confidences on edges; an empty bin between two that are not
+        "probabilities": torch.tensor(
+            [[0.25, 0.1875, 0.1875, 0.1875, 0.1875], [0.5, 0.5 - 0.125, 0.125, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0, 1.0]]
+        ),
+        "labels": torch.tensor([0, 1, 4]),
+        "bins": 4,
+    },
+)
+
 CURVE_MISTAKES = """
 lower edges, 1 in the last bin => a bin has its upper edge, and not its lower one
 - fallen = torch.ceil(confidences * bins).long() - 1
@@ -387,6 +400,17 @@ accuracy => the temperature of least loss
 + return temperatures[0]
 this looks for the greatest accuracy; a temperature never changes which logit is greatest, so that all are alike and the
 first is returned
+
+probabilities that are not below 1e-8 => also where a label keeps no probability that float32 can hold
+- logarithms = (logits / temperature).log_softmax(dim=1)
++ logarithms = (logits / temperature).softmax(dim=1).clamp(min=1e-8).log()
+this raises small probabilities to 1e-8 before the logarithm, and labels that are much less likely then cost no more;
+`log_softmax` needs no such bound
+
+one axis too many => the temperature of least loss
+- return temperatures[torch.stack(losses).argmin()]
++ return temperatures[torch.stack(losses).argmin()][None]
+the temperature is right, in a tensor with an axis of size one; asked is a tensor without axes
 """
 
 EXERCISE = Exercise(
@@ -400,6 +424,7 @@ EXERCISE = Exercise(
             returns="mean confidence, accuracy and fraction of each bin, each of shape (bins,)",
             cases=draw_predictions,
             examples=EXAMPLES,
+            edges=(*EDGES,),
             reference=reliability_curve,
             properties=(
                 Property("the mean confidence of each bin", 1, of_output(0, both(equals(), inputs_unchanged))),
@@ -420,6 +445,7 @@ EXERCISE = Exercise(
             returns="the expected calibration error, a tensor of shape ()",
             cases=draw_predictions,
             examples=EXAMPLES,
+            edges=(*EDGES,),
             reference=calibration_error,
             properties=(
                 Property("the gaps of the bins, weighted by their fractions", 2, both(equals(), inputs_unchanged)),
@@ -447,6 +473,20 @@ EXERCISE = Exercise(
                     "logits": torch.tensor([[6.0, 2.0, 3.0], [3.0, 5.0, 4.0], [4.0, 6.0, 4.0], [6.0, 3.0, 6.0]]),
                     "labels": torch.tensor([0, 2, 2, 2]),
                     "temperatures": torch.tensor([8.0, 0.25, 4.0, 2.0, 0.5, 1.0]),
+                },
+            ),
+            edges=(
+                # One candidate, one example.
+                {
+                    "logits": torch.tensor([[2.0, 0.0]]),
+                    "labels": torch.tensor([1]),
+                    "temperatures": torch.tensor([0.5]),
+                },
+                # One example, which is right: the least temperature, in the middle.
+                {
+                    "logits": torch.tensor([[2.0, 0.0, 1.0]]),
+                    "labels": torch.tensor([0]),
+                    "temperatures": torch.tensor([2.0, 1.0, 4.0]),
                 },
             ),
             reference=best_temperature,

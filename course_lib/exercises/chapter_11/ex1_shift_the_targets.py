@@ -95,6 +95,12 @@ starts moved in place => inputs unchanged
 + starts += 1
 + return tokens[positions], tokens[starts[:, None] + torch.arange(length)]
 `starts += 1` changes the caller's own starts, and the next batch would be cut one position further; write `starts + 1`
+
+the next passage => every target is the token after its input
+- return tokens[positions], tokens[positions + 1]
++ return tokens[positions], tokens[(positions + len(positions[0])) % len(tokens)]
+the targets are the passage that comes after the inputs, `length` positions further; each target is the very next token,
+one position further
 """
 
 PASSAGES = Task(
@@ -103,6 +109,19 @@ PASSAGES = Task(
     returns="inputs and targets, each of shape (batch, length)",
     cases=draw_text,
     examples=({"tokens": torch.tensor([7, 4, 9, 4, 1, 8]), "starts": torch.tensor([2, 0]), "length": 3},),
+    edges=(
+        {"tokens": torch.tensor([7, 4]), "starts": torch.tensor([0]), "length": 1},  # one token, and the whole text
+        {
+            "tokens": torch.tensor([7, 4, 9]),
+            "starts": torch.tensor([1, 0, 1]),
+            "length": 1,
+        },  # one token, the same start twice
+        {
+            "tokens": torch.tensor([5, 5, 5, 6]),
+            "starts": torch.tensor([0]),
+            "length": 3,
+        },  # the whole text, equal tokens
+    ),
     reference=cut_passages,
     properties=(
         Property("every passage begins at its start", 1, of_output(0, equals())),
@@ -222,6 +241,13 @@ softmax, then its logarithm => logits a thousand apart: finite and right
 + nats = -logits.softmax(2).gather(2, targets[..., None]).log().mean()
 this takes the softmax and then its logarithm: a probability that is rounded to 0 has the logarithm minus infinity;
 `log_softmax` and `cross_entropy` never form it
+
+the mean before the logarithm, by logsumexp => the mean number of bits
+- nats = cross_entropy(logits.flatten(0, 1), targets.flatten())
++ right = logits.log_softmax(2).gather(2, targets[..., None]).flatten()
++ nats = math.log(len(right)) - right.logsumexp(0)
+this averages the probabilities and takes the logarithm of the mean; every character costs the logarithm of its *own*
+probability, and those are averaged
 """
 
 BITS_PER_CHARACTER = Task(
@@ -233,6 +259,14 @@ BITS_PER_CHARACTER = Task(
         {"logits": torch.tensor([[[0.0, 0.0, 0.6931], [0.6931, 0.0, 0.0]]]), "targets": torch.tensor([[2, 1]])},
         # As many positions as characters: torch does not notice which axis is which.
         {"logits": torch.tensor([[[1.0, 3.0], [0.0, 4.0]], [[2.0, 1.0], [3.0, 0.0]]]), "targets": torch.eye(2).long()},
+    ),
+    edges=(
+        # One position, two passages.
+        {"logits": torch.tensor([[[0.0, 1.0986, 2.0]], [[3.0, -1.0, 0.0]]]), "targets": torch.tensor([[1], [0]])},
+        # No bits at all count, too.
+        {"logits": torch.tensor([[[1000.0, 0.0], [0.0, 0.0]]]), "targets": torch.tensor([[0, 1]])},
+        # A single character.
+        {"logits": torch.tensor([[[2.0]]]), "targets": torch.tensor([[0]])},
     ),
     reference=bits_per_character,
     properties=(

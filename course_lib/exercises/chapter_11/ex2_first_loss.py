@@ -114,6 +114,11 @@ FIRST_LOSS = Task(
         {"logits": torch.tensor([[0.0, 0.0, 0.0], [0.6931, 0.0, 0.0]])},
         {"logits": torch.tensor([1.0986, 0.0])},
     ),
+    edges=(
+        {"logits": torch.tensor([[[0.0, 1.0986]], [[2.0, -1.0]]])},  # an axis of size one
+        {"logits": torch.tensor([[3.0], [-1.0]])},  # a single token, which costs nothing
+        {"logits": torch.tensor([[1.0, 1.0, 1.0], [9.0, 0.0, -9.0]])},  # a row of equal logits beside another
+    ),
     reference=expected_first_loss,
     properties=(
         Property("equal logits give the loss ln V", 1, on(even, equals())),
@@ -249,6 +254,16 @@ SCALING = Task(
         {
             "table": torch.tensor([[4.0, 0.0], [0.0, 2.0]]),
             "vectors": torch.tensor([[[1.0, 0.0], [0.0, 4.0]]]),
+            "surplus": 0.2,
+        },
+    ),
+    edges=(
+        # A single feature, one vector.
+        {"table": torch.tensor([[4.0], [-2.0]]), "vectors": torch.tensor([[[3.0]]]), "surplus": 0.1},
+        # A vector of zeros, whose logits have no variance, counts in the mean.
+        {
+            "table": torch.tensor([[4.0, 0.0], [0.0, 2.0]]),
+            "vectors": torch.tensor([[[1.0, 2.0]], [[0.0, 0.0]], [[-1.0, 3.0]]]),
             "surplus": 0.2,
         },
     ),

@@ -158,6 +158,27 @@ scores divided in place => the k most probable sum to one
 + logits /= temperature
 + allowed = logits.masked_fill(rank >= k, float("-inf"))
 `logits /= temperature` divides the caller's own logits; `logits / temperature` makes new ones
+
+not renormalised, by topk => the k most probable sum to one
+- order = logits.argsort(dim=-1, descending=True)
+- rank = order.argsort(dim=-1)
+- allowed = (logits / temperature).masked_fill(rank >= k, float("-inf"))
+- return allowed.softmax(dim=-1)
++ probabilities = (logits / temperature).softmax(dim=-1)
++ values, places = probabilities.topk(min(k, logits.shape[-1]), dim=-1)
++ return torch.zeros_like(probabilities).scatter(-1, places, values)
+the probabilities of the tokens that are left do not sum to one: they are those they had among all; divide by their sum,
+or take the softmax of the k logits alone
+
+multiplied by the temperature, by topk => k greater than the number of tokens: the softmax at this temperature
++ values, places = (logits * temperature).topk(min(k, logits.shape[-1]), dim=-1)
++ return torch.zeros_like(logits).scatter(-1, places, values.softmax(dim=-1))
+this multiplies the logits by the temperature; divided by a small one, differences grow, and the choice becomes sharp
+
+temperature not used, by topk => k greater than the number of tokens: the softmax at this temperature
++ values, places = logits.topk(min(k, logits.shape[-1]), dim=-1)
++ return torch.zeros_like(logits).scatter(-1, places, values.softmax(dim=-1))
+`temperature` was not used: these are the probabilities at temperature 1
 """
 
 TOP_K = Task(
@@ -166,6 +187,16 @@ TOP_K = Task(
     returns="the probabilities of all tokens, 0 for all but k of them, in the shape of logits",
     cases=draw_logits_and_k,
     examples=({"logits": torch.tensor([0.0, 0.6931, -1.0]), "temperature": 0.5, "k": 2},),
+    edges=(
+        {"logits": torch.tensor([[3.0, 1.0, 2.0]]), "temperature": 2.0, "k": 1},  # one token is left; one row
+        {
+            "logits": torch.tensor([[2.0, 0.0, 2.0], [0.0, -9.0, 5.0]]),
+            "temperature": 0.5,
+            "k": 2,
+        },  # equal ones are left
+        {"logits": torch.tensor([[[1.0, 0.0, 0.0, 4.0]]]), "temperature": 1.0, "k": 2},  # equal ones are cut
+        {"logits": torch.tensor([[0.5], [2.0]]), "temperature": 0.5, "k": 1},  # a single token
+    ),
     reference=top_k_probabilities,
     properties=(
         Property("k greater than the number of tokens: the softmax at this temperature", 1, on(all_allowed, equals())),
@@ -354,6 +385,20 @@ scores divided in place => the most probable are left, and sum to one
 + logits /= temperature
 + probabilities = logits.softmax(dim=-1)
 `logits /= temperature` divides the caller's own logits; `logits / temperature` makes new ones
+
+no way back => the most probable are left, and sum to one
+- kept = torch.where(before < p, falling, 0.0)
+- renormalised = kept / kept.sum(dim=-1, keepdim=True)
+- return torch.zeros_like(renormalised).scatter(-1, order, renormalised)
++ kept = torch.where(before < p, probabilities, 0.0)
++ return kept / kept.sum(dim=-1, keepdim=True)
+what was decided about the sorted row is used as if the tokens stood in that order; bring it back to the positions of
+the tokens first
+
+a threshold of 1 - p, and the greatest => the most probable are left, and sum to one
+- kept = torch.where(before < p, falling, 0.0)
++ kept = torch.where((falling >= 1 - p) | (falling == falling[..., :1]), falling, 0.0)
+this compares each token by itself with 1 - p; it is the *sum* of what is left that has to reach p
 """
 
 NUCLEUS = Task(
@@ -362,6 +407,17 @@ NUCLEUS = Task(
     returns="the probabilities of all tokens, 0 outside the nucleus, in the shape of logits",
     cases=draw_logits_and_p,
     examples=({"logits": torch.tensor([0.0, 1.3863, 0.6931, 0.0]), "temperature": 1.0, "p": 0.7},),
+    edges=(
+        # Nuclei of one token, of two and of all, in one batch.
+        {
+            "logits": torch.tensor([[[9.0, 0.0, 0.0]], [[2.0, 0.0, 1.5]], [[0.2, 0.0, 0.1]]]),
+            "temperature": 1.0,
+            "p": 0.8,
+        },
+        {"logits": torch.tensor([[1.0, 3.0]]), "temperature": 2.0, "p": 0.01},  # the greatest alone is always left
+        {"logits": torch.tensor([2.0, 0.0, 2.0, -3.0]), "temperature": 1.0, "p": 0.75},  # equal ones are left
+        {"logits": torch.tensor([[0.5], [2.0]]), "temperature": 0.5, "p": 0.5},  # a single token
+    ),
     reference=nucleus_probabilities,
     properties=(
         Property("what is left had a probability of p or more", 1, at_least_p),
@@ -513,6 +569,27 @@ the last of the vocabulary => sums that rounding leaves short of 1
 + return (running <= uniform[:, None]).sum(dim=-1).clamp(max=running.shape[-1] - 1)
 where a number is above all running sums this returns the last token of the vocabulary, whose probability may be 0;
 divide the running sums by the last of them, and the last token that *has* a probability is drawn
+
+from the most probable and back, by the whole sum => the first token whose running sum exceeds the number
+- running = probabilities.cumsum(dim=-1)
+- running = running / running[:, -1:]
+- return (running <= uniform[:, None]).sum(dim=-1)
++ falling, order = probabilities.sort(dim=-1, descending=True)
++ running = falling.cumsum(dim=-1) / falling.sum(dim=-1, keepdim=True)
++ place = (running <= uniform[:, None]).sum(dim=-1, keepdim=True).clamp(max=running.shape[-1] - 1)
++ return order.gather(-1, place)[:, 0]
+this is fair, and takes the running sums in sorted order, so that a given number gives another token; here they are
+taken in the order of the vocabulary
+
+one token before, none before the first => fair: of 100 numbers spread evenly, each token is drawn by its probability
+- return (running <= uniform[:, None]).sum(dim=-1)
++ return ((running <= uniform[:, None]).sum(dim=-1) - 1).clamp(min=0)
+this is the token before the right one; asked is the first whose running sum *exceeds* the number
+
+probabilities overwritten => the first token whose running sum exceeds the number
+- running = probabilities.cumsum(dim=-1)
++ running = probabilities.cumsum_(dim=-1)
+this writes the running sums over the caller's own probabilities; make a new tensor
 """
 
 DRAWS = Task(
@@ -525,6 +602,12 @@ DRAWS = Task(
             "probabilities": torch.tensor([[0.5, 0.0, 0.25, 0.25], [0.5, 0.0, 0.25, 0.25]]),
             "uniform": torch.tensor([0.6, 0.4]),
         },
+    ),
+    edges=(
+        {"probabilities": torch.tensor([[0.25, 0.75]]), "uniform": torch.tensor([0.5])},  # one row
+        {"probabilities": torch.tensor([[1.0]]), "uniform": torch.tensor([0.0])},  # one row, one token
+        # All for one token, which is the first, the last or between.
+        {"probabilities": torch.eye(3), "uniform": torch.tensor([0.9, 0.0, 0.5])},
     ),
     reference=draw_tokens,
     properties=(

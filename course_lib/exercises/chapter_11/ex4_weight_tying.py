@@ -92,6 +92,12 @@ a copy => the gradient of the table is the sum through embedding and output
 + return vectors @ self.table.detach().T
 the logits are right, and the table does not learn by both its ends: one of them uses a copy that is cut out of the
 graph (`.detach()`, `.data`, `torch.tensor(...)`, `torch.no_grad()`); use `self.table` itself, twice
+
+reshaped for transposed => the logits, by the table of the embedding
+- return vectors @ self.table.T
++ return vectors @ self.table.reshape(self.table.shape[1], self.table.shape[0])
+`view` and `reshape` leave the numbers in their order and mix the rows of the table; transpose it, so that every column
+is the row of one token
 """
 
 MODEL = Task(
@@ -106,6 +112,22 @@ MODEL = Task(
             "state": {"table": torch.tensor([[1.0, 0.0], [0.0, 2.0], [1.0, 1.0]])},
             "tokens": torch.tensor([[1, 2]]),
             "body": AS_THEY_ARE,
+        },
+    ),
+    edges=(
+        {  # one position, two sequences
+            "vocab_size": 3,
+            "d_model": 2,
+            "state": {"table": torch.tensor([[1.0, -1.0], [0.5, 2.0], [3.0, 1.0]])},
+            "tokens": torch.tensor([[2], [0]]),
+            "body": BENT,
+        },
+        {  # a single feature, a token twice
+            "vocab_size": 2,
+            "d_model": 1,
+            "state": {"table": torch.tensor([[1.0], [-2.0]])},
+            "tokens": torch.tensor([[1, 1]]),
+            "body": RUNNING_MEAN,
         },
     ),
     reference=tied,
@@ -202,6 +224,18 @@ the last place only => through the output: every position adds to every row
 - by_output = logit_gradient.flatten(0, 1).T @ vectors.flatten(0, 1)
 + by_output = logit_gradient[:, -1].T @ vectors[:, -1]
 through the output this uses the last position alone; every position of every sequence adds
+
+the output averaged over the batch => through the output: every position adds to every row
+- by_output = logit_gradient.flatten(0, 1).T @ vectors.flatten(0, 1)
++ by_output = (logit_gradient.transpose(1, 2) @ vectors).mean(dim=0)
+through the output this averages over the batch; the table is used at every position of every sequence, and the
+gradients of all uses are summed
+
+the output at the own token alone => through the output: every position adds to every row
++ own = logit_gradient.gather(2, tokens[..., None]) * vectors
++ by_output = torch.zeros(vocab_size, d_model).index_add(0, tokens.flatten(), own.flatten(0, 1))
+through the output this changes the row of the token at the position alone; the vector is compared with every row of the
+table there, and each comparison has a logit
 """
 
 GRADIENTS_BY_HAND = Task(
@@ -215,6 +249,20 @@ GRADIENTS_BY_HAND = Task(
             "embedded_gradient": torch.tensor([[[1.0, 2.0], [3.0, 4.0]]]),
             "vectors": torch.tensor([[[1.0, 0.0], [0.0, 2.0]]]),
             "logit_gradient": torch.tensor([[[5.0, -5.0], [-1.0, 1.0]]]),
+        },
+    ),
+    edges=(
+        {  # one position, the last token
+            "tokens": torch.tensor([[1]]),
+            "embedded_gradient": torch.tensor([[[2.0]]]),
+            "vectors": torch.tensor([[[3.0]]]),
+            "logit_gradient": torch.tensor([[[0.5, -1.0]]]),
+        },
+        {  # one position, the same token in both sequences
+            "tokens": torch.tensor([[2], [2]]),
+            "embedded_gradient": torch.tensor([[[2.0, 1.0]], [[-1.0, 4.0]]]),
+            "vectors": torch.tensor([[[3.0, 0.0]], [[1.0, 2.0]]]),
+            "logit_gradient": torch.tensor([[[0.5, -1.0, 0.5]], [[1.0, 1.0, -2.0]]]),
         },
     ),
     reference=table_gradients,

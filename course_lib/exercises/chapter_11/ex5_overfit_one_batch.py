@@ -182,6 +182,23 @@ whether the start is sound
 in the caller's weights => inputs unchanged
 = in_the_callers_weights
 this moves the caller's own weights: begin with a copy of them, `weights.clone()`
+
+one gradient for all steps => the weights after all steps
+- weights, losses = weights.clone().requires_grad_(), []
+- for _ in range(steps):
+- logits = model(inputs, weights)
+- loss = cross_entropy(logits.flatten(0, 1), targets.flatten())
+- (gradient,) = torch.autograd.grad(loss, weights)
+- losses.append(loss.detach())
+- weights = (weights - rate * gradient).detach().requires_grad_()
++ weights, losses = weights.clone().requires_grad_(), []
++ first = cross_entropy(model(inputs, weights).flatten(0, 1), targets.flatten())
++ (gradient,) = torch.autograd.grad(first, weights)
++ for _ in range(steps):
++     losses.append(cross_entropy(model(inputs, weights).flatten(0, 1), targets.flatten()).detach())
++     weights = (weights - rate * gradient).detach()
+the gradient is computed once, before the loop, and used for every step; it belongs to the weights of that moment, so
+compute it anew for each step
 """
 
 EXERCISE = Exercise(
@@ -200,6 +217,29 @@ EXERCISE = Exercise(
                     "tokens": torch.tensor([[0, 1, 1]]),
                     "weights": torch.zeros(2, 2),
                     "rate": 2.0,
+                    "steps": 2,
+                },
+            ),
+            edges=(
+                {  # one step, one position
+                    "model": OWN_ROW,
+                    "tokens": torch.tensor([[1, 0]]),
+                    "weights": torch.tensor([[0.0, 1.0], [2.0, -1.0]]),
+                    "rate": 0.5,
+                    "steps": 1,
+                },
+                {  # one position, two rows that want different things of one token
+                    "model": TIED_ROWS,
+                    "tokens": torch.tensor([[1, 0], [1, 2]]),
+                    "weights": torch.tensor([[0.0, 1.0, 0.5], [0.5, -1.0, 0.0], [1.0, 0.0, -0.5]]),
+                    "rate": 0.5,
+                    "steps": 3,
+                },
+                {  # a single token costs nothing
+                    "model": OWN_ROW,
+                    "tokens": torch.tensor([[0, 0, 0]]),
+                    "weights": torch.tensor([[0.5]]),
+                    "rate": 1.0,
                     "steps": 2,
                 },
             ),

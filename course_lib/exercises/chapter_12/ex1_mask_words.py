@@ -217,6 +217,17 @@ tokens overwritten => inputs unchanged
 + targets = torch.where(selected, tokens, -100)
 + return tokens.copy_(inputs), targets
 this writes into the caller's own tokens, and the next time the text is masked already; make a new tensor
+
+a target only where it was replaced => a target at every selected position, and nowhere else: the word that stood there
+- return inputs, torch.where(selected, tokens, -100)
++ return inputs, torch.where(selected & (corruption < 0.9), tokens, -100)
+a selected word that is kept has no target here; every selected position has one, whatever the model is shown there
+
+cut off after the sum => the random token is any word, and no special token
+- words = first_word + (replacements * (vocab_size - first_word)).long()
++ words = (first_word + replacements * (vocab_size - first_word)).long()
+this adds `first_word` before the fraction is cut off, and where the number is just below 1, float32 rounds the sum up
+to a token that does not exist; cut off the fraction first, then add
 """
 
 EXERCISE = Exercise(
@@ -248,6 +259,38 @@ EXERCISE = Exercise(
                     "mask_id": 1,
                     "first_word": 3,
                     "mask_rate": 0.25,
+                },
+            ),
+            edges=(
+                {  # one position; the first and the last word, also at random; a number on the border
+                    "tokens": torch.tensor([[2], [5], [2], [5]]),
+                    "selection": torch.tensor([[0.0], [0.25], [0.5], [0.25]]),
+                    "corruption": torch.tensor([[0.85], [0.875], [0.0], [0.999]]),
+                    "replacements": torch.tensor([[0.0], [1 - 2.0**-24], [0.5], [0.25]]),
+                    "vocab_size": 6,
+                    "mask_id": 1,
+                    "first_word": 2,
+                    "mask_rate": 0.5,
+                },
+                {  # a masking rate of 0 selects nothing; `<mask>` itself stands in the text
+                    "tokens": torch.tensor([[1, 0, 3]]),
+                    "selection": torch.tensor([[0.0, 0.0, 0.0]]),
+                    "corruption": torch.tensor([[0.1, 0.85, 0.1]]),
+                    "replacements": torch.tensor([[0.5, 0.5, 0.5]]),
+                    "vocab_size": 4,
+                    "mask_id": 1,
+                    "first_word": 2,
+                    "mask_rate": 0.0,
+                },
+                {  # a masking rate of 1 selects every word, of which there is one
+                    "tokens": torch.tensor([[1, 0, 1, 1]]),
+                    "selection": torch.tensor([[0.999, 0.0, 0.5, 0.999]]),
+                    "corruption": torch.tensor([[0.1, 0.1, 0.85, 0.95]]),
+                    "replacements": torch.tensor([[0.5, 0.5, 0.999, 0.5]]),
+                    "vocab_size": 2,
+                    "mask_id": 0,
+                    "first_word": 1,
+                    "mask_rate": 1.0,
                 },
             ),
             reference=mask_words,

@@ -190,6 +190,18 @@ columns first within a patch => a single patch: its channels, each row by row
 - images = squares.permute(0, 3, 1, 4, 2, 5)
 + images = squares.permute(0, 3, 1, 5, 2, 4)
 within a patch this runs down the columns, which mirrors every patch in its diagonal; they come row by row
+
+rows by the square root => patches of one pixel: laid row by row
+- rows, columns = height // size, width // size
+- squares = patches.reshape(len(patches), rows, columns, channels, size, size)
+- images = squares.permute(0, 3, 1, 4, 2, 5)
+- return images.reshape(-1, channels, height, width)
++ rows = int(patches.shape[1] ** 0.5)
++ columns = patches.shape[1] // rows
++ squares = patches.reshape(len(patches), rows, columns, channels, size, size)
++ return squares.permute(0, 3, 1, 4, 2, 5).reshape(-1, channels, rows * size, columns * size)
+this takes the square root of the number of patches for the number of rows; a picture need not be square: divide
+`height` and `width` by `size`
 """
 
 EXERCISE = Exercise(
@@ -207,6 +219,11 @@ EXERCISE = Exercise(
                 {"images": torch.tensor([[[[1.0], [2.0], [3.0]], [[4.0], [5.0], [6.0]]]]), "size": 1},
                 {"images": torch.arange(16.0).reshape(1, 1, 4, 4), "size": 2},  # as wide as high
             ),
+            edges=(
+                {"images": torch.tensor([[[[2.0]]], [[[3.0]]]]), "size": 1},  # one pixel, two images
+                {"images": torch.arange(8.0).reshape(1, 2, 2, 2), "size": 2},  # one patch, two channels
+                {"images": torch.arange(8.0).reshape(1, 1, 4, 2), "size": 2},  # one column of patches
+            ),
             reference=patchify,
             properties=(
                 Property("every patch is a square of the image, row by row", 2, same_squares),
@@ -222,6 +239,29 @@ EXERCISE = Exercise(
             examples=(
                 {"patches": torch.tensor([[[1.0, 2.0, 5.0, 6.0], [3.0, 4.0, 7.0, 8.0]]])}
                 | {"size": 2, "channels": 1, "height": 2, "width": 4},
+            ),
+            edges=(
+                {
+                    "patches": torch.tensor([[[2.0]], [[3.0]]]),
+                    "size": 1,
+                    "channels": 1,
+                    "height": 1,
+                    "width": 1,
+                },  # one pixel
+                {
+                    "patches": torch.arange(8.0).reshape(1, 1, 8),
+                    "size": 2,
+                    "channels": 2,
+                    "height": 2,
+                    "width": 2,
+                },  # one patch
+                {
+                    "patches": torch.arange(8.0).reshape(1, 2, 4),
+                    "size": 2,
+                    "channels": 1,
+                    "height": 4,
+                    "width": 2,
+                },  # one column
             ),
             reference=unpatchify,
             properties=(

@@ -111,6 +111,12 @@ cut off => the gradients arrive at token, positions and patches
 + first = self.token.detach().expand(len(vectors), 1, -1)
 the numbers are right, and no gradient arrives at the token or at the positions (`.data`, `.detach()`,
 `torch.tensor(...)`): they could never learn
+
+a batch of one => the class token stands before the patches of every image
+- first = self.token.expand(len(vectors), 1, -1)
++ first = self.token[None, None]
+the class token has a batch of one here, and `cat` then fails for more images; every image of the batch needs its own
+copy in front
 """
 
 READING_MISTAKES = """
@@ -177,6 +183,18 @@ this multiplies by `weight` as it is, (classes, d_model); a row of it belongs to
 probabilities => the logits of the class token
 + return (own @ weight.T + bias).softmax(dim=-1), (mean @ weight.T + bias).softmax(dim=-1)
 these are probabilities; asked are the logits, before the softmax
+
+squeezed => the logits of the class token
+- return own @ weight.T + bias, mean @ weight.T + bias
++ return (own @ weight.T + bias).squeeze(), (mean @ weight.T + bias).squeeze()
+`squeeze()` without an axis drops every axis of size one, and a batch of one image or a single class is lost too; drop
+the axis of the positions alone
+
+logits divided by one too many => the logits of the mean
++ logits = vectors @ weight.T + bias
++ return logits[:, 0], logits[:, 1:].sum(dim=1) / logits.shape[1]
+this adds the logits of the patches up and divides by the number of positions, the class token counted; divide by the
+number of patches
 """
 
 EXERCISE = Exercise(
@@ -198,6 +216,20 @@ EXERCISE = Exercise(
                         "positions": torch.tensor([[0.1, 0.1], [0.2, 0.2], [0.3, 0.3]]),
                     },
                     "vectors": torch.tensor([[[1.0, 2.0], [3.0, 4.0]]]),
+                },
+            ),
+            edges=(
+                {  # one patch of one feature, two images
+                    "patches": 1,
+                    "d_model": 1,
+                    "state": {"token": torch.tensor([3.0]), "positions": torch.tensor([[0.5], [-1.0]])},
+                    "vectors": torch.tensor([[[2.0]], [[-4.0]]]),
+                },
+                {  # as many patches and one as features and images
+                    "patches": 1,
+                    "d_model": 2,
+                    "state": {"token": torch.tensor([3.0, 1.0]), "positions": torch.tensor([[0.5, -1.0], [2.0, 0.25]])},
+                    "vectors": torch.tensor([[[2.0, 5.0]], [[-4.0, 1.0]]]),
                 },
             ),
             reference=class_token,
@@ -224,6 +256,18 @@ EXERCISE = Exercise(
                     "vectors": torch.tensor([[[1.0, 0.0], [2.0, 2.0], [4.0, 6.0]]]),
                     "weight": torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]),
                     "bias": torch.tensor([0.0, 0.0, 10.0]),
+                },
+            ),
+            edges=(
+                {  # one patch, one feature, one class, two images
+                    "vectors": torch.tensor([[[2.0], [5.0]], [[-1.0], [3.0]]]),
+                    "weight": torch.tensor([[2.0]]),
+                    "bias": torch.tensor([0.5]),
+                },
+                {  # vectors of zeros are patches, too
+                    "vectors": torch.tensor([[[1.0, 2.0], [0.0, 0.0], [4.0, 6.0]]]),
+                    "weight": torch.tensor([[1.0, -1.0]]),
+                    "bias": torch.tensor([1.0]),
                 },
             ),
             reference=class_or_mean,

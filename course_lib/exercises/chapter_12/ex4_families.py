@@ -276,6 +276,13 @@ what comes behind, from the left => the logits of a model to which order and pos
 + return logits[:, -1:] - logits + logits.diff(dim=1, prepend=torch.zeros_like(logits[:, :1]))
 this takes the model's whole account less what it has read from the left; that is right of a model that counts, and of
 no other: let the model read the text turned round
+
+own word not read => the logits, each at its own position
+- return backwards.flip(1)
++ before = torch.cat([torch.zeros_like(backwards[:, :1]), backwards[:, :-1]], dim=1)
++ return before.flip(1)
+the logits are moved by one position, to where the model had not read the word itself; turning the text round and back
+is enough
 """
 
 EXERCISE = Exercise(
@@ -289,6 +296,11 @@ EXERCISE = Exercise(
             returns="truth values of shape (time, time): row i tells which positions the position i may attend to",
             cases=draw_direction,
             examples=({"direction": 1, "time": 3}, {"direction": -1, "time": 2}),
+            edges=(
+                {"direction": 0, "time": 1},  # a single position in each direction
+                {"direction": 1, "time": 1},
+                {"direction": -1, "time": 1},
+            ),
             reference=family_mask,
             properties=in_each_direction(equals()),
             mistakes=MASK_MISTAKES,
@@ -305,6 +317,17 @@ EXERCISE = Exercise(
                     "direction": -1,
                 },
             ),
+            edges=(
+                # A single position, two texts.
+                {"tokens": torch.tensor([[5], [8]]), "selected": torch.tensor([[True], [False]]), "direction": 0},
+                # All are selected, or none; equal tokens.
+                {"tokens": torch.tensor([[5, 5, 6]]), "selected": torch.tensor([[True, True, True]]), "direction": 1},
+                {
+                    "tokens": torch.tensor([[6, 5, 5]]),
+                    "selected": torch.tensor([[False, False, False]]),
+                    "direction": -1,
+                },
+            ),
             reference=family_targets,
             properties=in_each_direction(both(equals(), inputs_unchanged)),
             mistakes=TARGET_MISTAKES,
@@ -315,6 +338,10 @@ EXERCISE = Exercise(
             returns="the logits of the model from right to left, shape (batch, time, vocab)",
             cases=draw_model_and_text,
             examples=({"model": COUNTS, "tokens": torch.tensor([[2, 0, 0]])},),
+            edges=(
+                {"model": COUNTS, "tokens": torch.tensor([[4], [2]])},  # a single position, two texts
+                {"model": LATEST_TWICE, "tokens": torch.tensor([[3, 5, 3], [1, 1, 1]])},  # the same in both directions
+            ),
             reference=read_from_the_right,
             properties=(
                 Property(

@@ -313,6 +313,26 @@ EXERCISE = Exercise(
                     "questions": torch.tensor([[5.0], [7.0]]),
                 },
             ),
+            edges=(
+                # One example, one question.
+                {
+                    "features": torch.tensor([[2.0, 1.0]]),
+                    "labels": torch.tensor([3]),
+                    "questions": torch.tensor([[7.0, -5.0]]),
+                },
+                # One class of several examples.
+                {
+                    "features": torch.tensor([[0.0], [4.0]]),
+                    "labels": torch.tensor([2, 2]),
+                    "questions": torch.tensor([[1.0], [9.0], [2.0]]),
+                },
+                # The nearest example is of another class than the nearest mean; a question that is a mean.
+                {
+                    "features": torch.tensor([[0.0], [10.0], [8.0]]),
+                    "labels": torch.tensor([1, 1, 0]),
+                    "questions": torch.tensor([[9.5], [5.0], [0.5]]),
+                },
+            ),
             reference=nearest_mean,
             properties=(
                 Property("the class with the nearest mean", 2, both(on(all_seen, equals()), inputs_unchanged)),
@@ -333,6 +353,26 @@ EXERCISE = Exercise(
                     "held_out": torch.tensor([[3.0], [5.0], [8.0]]),
                     "held_out_labels": torch.tensor([0, 1, 1]),
                     "order": torch.tensor([3, 0, 2, 1]),
+                    "numbers": torch.tensor([2, 3]),
+                },
+            ),
+            edges=(
+                {  # one number, all examples
+                    "classifier": NEAREST,
+                    "features": torch.tensor([[0.0], [9.0]]),
+                    "labels": torch.tensor([0, 2]),
+                    "held_out": torch.tensor([[1.0], [8.0], [6.0]]),
+                    "held_out_labels": torch.tensor([0, 2, 0]),
+                    "order": torch.tensor([1, 0]),
+                    "numbers": torch.tensor([2]),
+                },
+                {  # equal examples
+                    "classifier": SIDE,
+                    "features": torch.tensor([[4.0, 1.0], [4.0, 1.0], [1.0, 1.0]]),
+                    "labels": torch.tensor([1, 1, 0]),
+                    "held_out": torch.tensor([[3.5, 0.0], [5.0, 0.0]]),
+                    "held_out_labels": torch.tensor([1, 1]),
+                    "order": torch.tensor([1, 0, 2]),
                     "numbers": torch.tensor([2, 3]),
                 },
             ),

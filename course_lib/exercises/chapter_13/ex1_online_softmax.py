@@ -317,6 +317,17 @@ EXERCISE = Exercise(
                     "scores": torch.tensor([[0.6931, 0.0], [NEVER, 3.0]]),
                 },
             ),
+            edges=(
+                # One score, which is the maximum again; and one where nothing was read before.
+                {"maximum": torch.tensor([2.0]), "total": torch.tensor([1.5]), "scores": torch.tensor([[2.0]])},
+                {"maximum": torch.tensor([NEVER]), "total": torch.tensor([0.0]), "scores": torch.tensor([[-3.0]])},
+                # Rows that rise by 200, fall by 200, and see nothing.
+                {
+                    "maximum": torch.tensor([-100.0, 100.0, 5.0]),
+                    "total": torch.tensor([2.0, 1.0, 3.0]),
+                    "scores": torch.tensor([[100.0, 99.0], [-100.0, NEVER], [NEVER, NEVER]]),
+                },
+            ),
             reference=add_piece,
             properties=(
                 Property("the maximum is the greatest score so far", 1, both(first_output, inputs_unchanged)),
@@ -353,6 +364,24 @@ EXERCISE = Exercise(
                     "other_maximum": torch.tensor([2.0, 1.0]),
                     "other_total": torch.tensor([3.0, 2.0]),
                     "other_output": torch.tensor([[5.0, 4.0, 3.0], [7.0, 6.0, 5.0]]),
+                },
+            ),
+            edges=(
+                {  # equal maxima, a single row
+                    "maximum": torch.tensor([1.0]),
+                    "total": torch.tensor([1.0]),
+                    "output": torch.tensor([[4.0, 1.0]]),
+                    "other_maximum": torch.tensor([1.0]),
+                    "other_total": torch.tensor([3.0]),
+                    "other_output": torch.tensor([[8.0, -1.0]]),
+                },
+                {  # one half that weighs nothing beside the other, each the other's in another row
+                    "maximum": torch.tensor([100.0, -100.0, NEVER]),
+                    "total": torch.tensor([2.0, 1.0, 0.0]),
+                    "output": torch.tensor([[4.0], [-3.0], [0.0]]),
+                    "other_maximum": torch.tensor([-100.0, 100.0, -5.0]),
+                    "other_total": torch.tensor([1.0, 2.0, 1.0]),
+                    "other_output": torch.tensor([[8.0], [5.0], [7.0]]),
                 },
             ),
             reference=merge_halves,

@@ -301,6 +301,18 @@ queries overwritten => tiles that do not divide the numbers of queries and keys
 + query.mul_(2.0)
 + return torch.cat(outputs, dim=1)
 the caller's own queries were changed in place; make new tensors
+
+softmax of each tile, averaged over those that are not hidden => whole tiles, nothing hidden
+- new = torch.maximum(maximum, scores.amax(dim=-1, keepdim=True))
+- shrink = torch.exp(maximum - new)
+- weights = torch.exp(scores - new)
+- total = total * shrink + weights.sum(dim=-1, keepdim=True)
+- output = output * shrink + weights @ value[:, start : start + tile]
+- maximum = new
++ total = total + (scores > float("-inf")).any(dim=-1, keepdim=True)
++ output = output + scores.softmax(dim=-1).nan_to_num() @ value[:, start : start + tile]
+each tile has a softmax of its own here, and the outputs are averaged: a tile of small scores then weighs as much as one
+of great ones
 """
 
 EXERCISE = Exercise(
@@ -328,6 +340,32 @@ EXERCISE = Exercise(
                     "value": torch.tensor([[[0.0, 2.0], [4.0, 2.0], [10.0, 7.0]]]),
                     "tile": 4,
                     "causal": True,
+                    "compare": COMPARE[DOT],
+                },
+            ),
+            edges=(
+                {  # a tile of one, a query in each of two sequences
+                    "query": torch.tensor([[[1.0]], [[-2.0]]]),
+                    "key": torch.tensor([[[0.5], [1.5]], [[1.0], [0.0]]]),
+                    "value": torch.tensor([[[1.0], [5.0]], [[2.0], [-3.0]]]),
+                    "tile": 1,
+                    "causal": True,
+                    "compare": COMPARE[DOT],
+                },
+                {  # a first tile of queries for which the last tile of keys is hidden; equal scores
+                    "query": torch.tensor([[[1.0], [1.0], [2.0]]]),
+                    "key": torch.tensor([[[1.0], [1.0], [0.5]]]),
+                    "value": torch.tensor([[[1.0, 0.0], [5.0, 2.0], [-4.0, 3.0]]]),
+                    "tile": 2,
+                    "causal": True,
+                    "compare": COMPARE[DISTANCE],
+                },
+                {  # everything of size one
+                    "query": torch.tensor([[[2.0]]]),
+                    "key": torch.tensor([[[-1.0]]]),
+                    "value": torch.tensor([[[3.0]]]),
+                    "tile": 3,
+                    "causal": False,
                     "compare": COMPARE[DOT],
                 },
             ),

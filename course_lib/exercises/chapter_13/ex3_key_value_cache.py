@@ -216,6 +216,11 @@ caller's caches written => inputs unchanged
 + keys, values = key_cache, value_cache
 this writes into the caches that were given, and two continuations of one text would overwrite each other here:
 `clone()` them first
+
+new tokens read each other, and padding nothing => several new tokens: none reads a later one
+- mask = begun & past
++ mask = begun & (positions < end) & (rearrange(own, "new -> new 1") >= rearrange(starts, "batch -> batch 1 1"))
+the last new token is right, and those before it attend to later positions: a prefill needs the causal mask too
 """
 
 EXERCISE = Exercise(
@@ -247,6 +252,26 @@ EXERCISE = Exercise(
                     "value_cache": torch.full((2, 4, 2), 30.0),
                     "length": 0,
                     "starts": torch.tensor([0, 1]),
+                },
+            ),
+            edges=(
+                {  # caches that are full afterwards; two texts, of which one begins with the new token
+                    "query": torch.tensor([[[1.0]], [[2.0]]]),
+                    "key": torch.tensor([[[0.5]], [[1.0]]]),
+                    "value": torch.tensor([[[8.0]], [[3.0]]]),
+                    "key_cache": torch.tensor([[[0.0], [30.0]], [[1.5], [30.0]]]),
+                    "value_cache": torch.tensor([[[4.0], [30.0]], [[-2.0], [30.0]]]),
+                    "length": 1,
+                    "starts": torch.tensor([0, 1]),
+                },
+                {  # empty caches of one position
+                    "query": torch.tensor([[[1.0, 0.0]]]),
+                    "key": torch.tensor([[[0.5, 2.0]]]),
+                    "value": torch.tensor([[[8.0]]]),
+                    "key_cache": torch.tensor([[[30.0, -30.0]]]),
+                    "value_cache": torch.tensor([[[30.0]]]),
+                    "length": 0,
+                    "starts": torch.tensor([0]),
                 },
             ),
             reference=cached_attention,

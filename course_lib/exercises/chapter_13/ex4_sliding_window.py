@@ -84,6 +84,17 @@ queries and keys are exchanged: a row belongs to a query, a column to a key
 numbers for truth values => as many queries as keys
 + return ((back >= 0) & (back < window)).float()
 these are numbers, 0 and 1; a mask is boolean, as a comparison makes it (`.bool()`)
+
+a start below zero => a window wider than the text hides only the future
+- own = rearrange(torch.arange(key - query, key), "query -> query 1")
+- back = own - torch.arange(key)
+- return (back >= 0) & (back < window)
++ mask = torch.zeros(query, key, dtype=torch.bool)
++ for row, own in enumerate(range(key - query, key)):
++     mask[row, own - window + 1 : own + 1] = True
++ return mask
+where the window begins before the text, the first index of the slice is below 0, and Python counts it from the end; a
+window begins at 0 at the earliest
 """
 
 
@@ -124,8 +135,8 @@ further
 
 windows added up, less one => several layers with one window
 + return window_mask(time, time, int(windows.sum()))
-this adds the windows up and takes one off in the end; each layer's window holds the position itself, so one is to be
-taken off for every layer
+this adds up the windows as if all were one; each layer's window holds the position itself, so one is to be taken off
+for every layer, not once for all
 
 reach taken for a window => one layer reaches as far as its window
 + return window_mask(time, time, int((windows - 1).sum()))
@@ -188,6 +199,12 @@ EXERCISE = Exercise(
             returns="True where a query may attend to a key, shape (query, key)",
             cases=draw_window,
             examples=({"query": 4, "key": 4, "window": 2}, {"query": 2, "key": 5, "window": 3}),
+            edges=(
+                {"query": 1, "key": 1, "window": 1},  # one position
+                {"query": 1, "key": 4, "window": 2},  # one query
+                {"query": 3, "key": 3, "window": 1},  # every position by itself
+                {"query": 2, "key": 4, "window": 4},  # as wide as the text
+            ),
             reference=window_mask,
             properties=(
                 Property("as many queries as keys", 1, on(all_of_them, equals())),
@@ -203,6 +220,11 @@ EXERCISE = Exercise(
             "(time, time)",
             cases=draw_layers,
             examples=({"windows": torch.tensor([2, 2]), "time": 4}, {"windows": torch.tensor([3, 1, 2]), "time": 5}),
+            edges=(
+                {"windows": torch.tensor([1]), "time": 1},  # one position
+                {"windows": torch.tensor([1, 1, 1]), "time": 3},  # every position by itself
+                {"windows": torch.tensor([9, 2]), "time": 3},  # wider than the text
+            ),
             reference=reach_through_layers,
             properties=(
                 Property("one layer reaches as far as its window", 1, on(one_layer, equals())),

@@ -137,7 +137,8 @@ this counts three vectors for each position; a query is used once, for its own p
 
 groups not used => keys and values that heads share (grouped-query attention)
 + vectors = 2 * layers * batch * heads * time
-`groups` was not used: this keeps keys and values for every head, and heads of a group share theirs
+`groups` makes no difference here: this keeps as many numbers as if every head had keys and values of its own; heads of
+a group share theirs, and those are as wide as one head
 
 each group as wide as the model => keys and values of every head (multi-head attention)
 - return torch.tensor(vectors * (d_model // heads))
@@ -283,6 +284,17 @@ this returns (without, with); the cost with a cache comes first
 not whole numbers => with a cache
 + return cached.float(), plain.float()
 the dtype is wrong: `/` makes a float of two whole numbers, `//` does not
+
+the keys of the prompt alone => with a cache
+- cached += cost(1, time)
++ cached += cost(1, prompt)
+with the cache, each new position attends to the prompt alone here; the cache grows by one position at each call, and
+all of them are read
+
+everything projected anew => with a cache
++ cached += layer_costs(time, time, d_model, 1)[0] + layer_costs(1, time, d_model, 1)[1:3].sum()
+with the cache, the projections of all positions are computed at every call here; only the new position is projected,
+and the others are kept
 """
 
 EXERCISE = Exercise(
@@ -301,6 +313,11 @@ EXERCISE = Exercise(
                 {"query": 1, "key": 3, "d_model": 4, "heads": 2},
                 {"query": 1024, "key": 1024, "d_model": 768, "heads": 12},
             ),
+            edges=(
+                {"query": 1, "key": 1, "d_model": 1, "heads": 1},  # everything one
+                {"query": 2, "key": 3, "d_model": 4, "heads": 4},  # heads of width one
+                {"query": 100_000, "key": 100_000, "d_model": 12_288, "heads": 96},  # numbers beyond 32 bits
+            ),
             reference=layer_costs,
             properties=(
                 Property("multiplications of the four projections", 1, entries(slice(1))),
@@ -317,6 +334,25 @@ EXERCISE = Exercise(
             examples=(
                 {"batch": 1, "time": 3, "d_model": 4, "heads": 2, "groups": 1, "layers": 2},
                 {"batch": 1, "time": 1024, "d_model": 768, "heads": 12, "groups": 12, "layers": 12},
+            ),
+            edges=(
+                {"batch": 1, "time": 1, "d_model": 1, "heads": 1, "groups": 1, "layers": 1},  # everything one
+                {
+                    "batch": 2,
+                    "time": 3,
+                    "d_model": 8,
+                    "heads": 4,
+                    "groups": 1,
+                    "layers": 1,
+                },  # all heads share one group
+                {
+                    "batch": 64,
+                    "time": 100_000,
+                    "d_model": 12_288,
+                    "heads": 96,
+                    "groups": 96,
+                    "layers": 96,
+                },  # beyond 32 bits
             ),
             reference=numbers_kept,
             properties=(
@@ -335,6 +371,11 @@ EXERCISE = Exercise(
                 {"prompt": 2, "new": 3, "d_model": 1},
                 {"prompt": 2, "new": 1, "d_model": 3},
                 {"prompt": 1, "new": 1024, "d_model": 768},
+            ),
+            edges=(
+                {"prompt": 1, "new": 1, "d_model": 1},  # everything one
+                {"prompt": 1, "new": 2, "d_model": 2},  # one later call
+                {"prompt": 100_000, "new": 2, "d_model": 12_288},  # numbers beyond 32 bits
             ),
             reference=costs_of_writing,
             properties=(

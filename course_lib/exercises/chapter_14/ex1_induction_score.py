@@ -122,6 +122,11 @@ this counts the positions at which the weight asked for is the greatest of its r
 the greatest => the mean weight on the position before, head by head
 + return before.amax(dim=(0, 2))
 this is the greatest of the weights on the position before; asked is their mean
+
+heads for examples => the mean weight on the position before, head by head
+- return before.mean(dim=(0, 2))
++ return before.mean(dim=(1, 2))
+this takes the first axis for that of the heads and averages over the second; the axes are (batch, heads, time, time)
 """
 
 SCORED_MISTAKES = """
@@ -248,6 +253,14 @@ EXERCISE = Exercise(
             returns="the mean weight that a position gives to the one before it, shape (heads,)",
             cases=draw_weights,
             examples=({"weights": BY_HAND},),
+            edges=(
+                {
+                    "weights": torch.tensor([[[[1.0, 0.0], [0.25, 0.75]]], [[[1.0, 0.0], [0.5, 0.5]]]])
+                },  # one position has another before
+                {
+                    "weights": torch.tensor([[[[0.5, 0.5], [1.0, 0.0]], [[1.0, 0.0], [0.0, 1.0]]]])
+                },  # all, and nothing; no mask
+            ),
             reference=previous_token_score,
             properties=(
                 Property("the mean weight on the position before, head by head", 2, both(equals(), inputs_unchanged)),
@@ -268,6 +281,13 @@ EXERCISE = Exercise(
                 {"weights": BY_HAND, "periods": torch.tensor([3])},
                 # Two periods, and so two numbers of positions that count.
                 {"weights": torch.cat([BY_HAND, BY_HAND.flip(3)]), "periods": torch.tensor([3, 2])},
+            ),
+            edges=(
+                # The longest period that repeats something: one position; and the shortest row.
+                {"weights": BY_HAND, "periods": torch.tensor([4])},
+                {"weights": BY_HAND[..., :3, :3], "periods": torch.tensor([2])},
+                # One example repeats nothing, the other one position.
+                {"weights": torch.cat([BY_HAND, BY_HAND.flip(3)]), "periods": torch.tensor([4, 5])},
             ),
             reference=induction_score,
             properties=(

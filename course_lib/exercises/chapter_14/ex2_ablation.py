@@ -64,6 +64,21 @@ ANOTHER = BY_HAND | {
     "ablated": torch.tensor([True, False]),
 }
 
+EDGES = (
+    {  # one head of width one, one position, two examples: all is ablated
+        "found": torch.tensor([[[[1.0]]], [[[3.0]]]]),
+        "output_weight": torch.tensor([[2.0]]),
+        "output_bias": torch.tensor([10.0]),
+        "ablated": torch.tensor([True]),
+    },
+    {  # one position of one example is its own mean; one feature comes out
+        "found": torch.tensor([[[[1.0, 4.0]], [[2.0, -3.0]]]]),
+        "output_weight": torch.tensor([[1.0, 2.0, -1.0, 0.5]]),
+        "output_bias": torch.tensor([0.5]),
+        "ablated": torch.tensor([False, True]),
+    },
+)
+
 ZERO_MISTAKES = """
 turned round => the other heads come through, and nothing else
 - kept = found.masked_fill(ablated[:, None, None], 0.0)
@@ -123,6 +138,12 @@ overwritten => what the heads found is left as it was
 + kept = found.masked_fill_(ablated[:, None, None], 0.0)
 this writes zeros into the caller's own tensor, and from then on the head is ablated for good; make a new one
 (`torch.where`, `masked_fill` or a `clone()`)
+
+made up for, none by none => the other heads come through, and nothing else
+- kept = found.masked_fill(ablated[:, None, None], 0.0)
++ kept = found.masked_fill(ablated[:, None, None], 0.0) * (len(ablated) / (~ablated).sum().clamp(min=1))
+what is left is multiplied to make up for the ablated heads, as dropout does; an ablation leaves the other heads as they
+were
 """
 
 MEAN_MISTAKES = """
@@ -217,6 +238,7 @@ EXERCISE = Exercise(
             returns="the output with zeros for what the ablated heads found, shape (batch, time, d_model)",
             cases=draw_heads,
             examples=(BY_HAND, ANOTHER),
+            edges=(*EDGES,),
             reference=zero_ablation,
             properties=(
                 Property(
@@ -233,6 +255,7 @@ EXERCISE = Exercise(
             returns="the output with its mean for what an ablated head found, shape (batch, time, d_model)",
             cases=draw_heads,
             examples=(BY_HAND, ANOTHER),
+            edges=(*EDGES,),
             reference=mean_ablation,
             properties=(
                 Property(

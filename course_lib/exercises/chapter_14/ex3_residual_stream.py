@@ -207,6 +207,32 @@ EXERCISE = Exercise(
                     "logit_bias": torch.tensor([0.5, 0.0, 0.0]),
                 },
             ),
+            edges=(
+                {  # one part, one position, two examples, one word
+                    "parts": torch.tensor([[[[6.0, 0.0]], [[-1.0, 2.0]]]]),
+                    "gain": torch.tensor([2.0, 1.0]),
+                    "bias": torch.tensor([0.5, 1.0]),
+                    "epsilon": 0.25,
+                    "logit_weight": torch.tensor([[1.0, -2.0]]),
+                    "logit_bias": torch.tensor([0.5]),
+                },
+                {  # parts that cancel: the root is that of epsilon
+                    "parts": torch.tensor([[[[3.0, 1.0, -1.0]]], [[[-3.0, -1.0, 1.0]]]]),
+                    "gain": torch.tensor([2.0, 1.0, -1.0]),
+                    "bias": torch.tensor([0.0, 1.0, 0.0]),
+                    "epsilon": 0.25,
+                    "logit_weight": torch.tensor([[1.0, 0.0, 2.0], [0.0, -1.0, 1.0]]),
+                    "logit_bias": torch.tensor([0.5, -1.0]),
+                },
+                {  # a single feature, of which the layer norm leaves 0
+                    "parts": torch.tensor([[[[3.0]]], [[[2.0]]]]),
+                    "gain": torch.tensor([2.0]),
+                    "bias": torch.tensor([1.0]),
+                    "epsilon": 0.5,
+                    "logit_weight": torch.tensor([[1.0], [-2.0]]),
+                    "logit_bias": torch.tensor([0.5, 1.0]),
+                },
+            ),
             reference=direct_contributions,
             properties=(
                 Property("contributions and constant sum to the logits", 2, sum_to_the_logits),

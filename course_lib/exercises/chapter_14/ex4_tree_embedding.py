@@ -193,6 +193,14 @@ rows of distances => squared distance = tree distance, for all pairs
 + return tree_distances(parents)[:, 1:].float()
 these are the distances to the other nodes, taken for coordinates; rows of a table of distances are not as far apart as
 the nodes
+
+the parent moved too => a child is one away from its parent
+- vectors[node] = vectors[parents[node]]
+- vectors[node, node - 1] = 1.0
++ row = vectors[parents[node]]
++ row[node - 1] += 1.0
++ vectors[node] = row
+a row that is taken out of a tensor is a view of it, so that the step moves the parent as well; take a copy of the row
 """
 
 EXERCISE = Exercise(
@@ -206,6 +214,11 @@ EXERCISE = Exercise(
             returns="how many edges lie between any two nodes, whole numbers of shape (node, node)",
             cases=draw_small_or_large,
             examples=({"parents": BY_HAND},),
+            edges=(
+                {"parents": torch.tensor([-1])},  # the root alone
+                {"parents": torch.tensor([-1, 0])},
+                {"parents": torch.tensor([-1, 0, 1, 1, 0, 4, 3, 5])},  # two arms that fork and are deep
+            ),
             reference=tree_distances,
             properties=(
                 Property("along a chain, each step counts one", 1, on(chain, equals())),
@@ -221,6 +234,11 @@ EXERCISE = Exercise(
             "tree",
             cases=draw_tree,
             examples=({"parents": BY_HAND},),
+            edges=(
+                {"parents": torch.tensor([-1, 0])},  # a single edge
+                {"parents": torch.tensor([-1, 0, 1, 1, 0, 4, 3, 5])},  # two arms that fork and are deep
+                {"parents": torch.arange(-1, 29)},  # a long chain
+            ),
             reference=tree_embedding,
             properties=(
                 Property("a child is one away from its parent", 1, both(child_and_parent, on(chain, child_and_parent))),

@@ -108,6 +108,8 @@ BY_HAND = {
     "random_labels": torch.tensor([1, 0]),
 }
 
+NEW = {"new_vectors": torch.tensor([[2.0, 1.0]])}
+
 ACCURACY_MISTAKES = """
 judged on what it was fitted to => it is judged by the new examples alone, also where there is one
 - predicted = (new_vectors @ fitted).argmax(dim=1)
@@ -270,6 +272,20 @@ EXERCISE = Exercise(
                     "new_labels": torch.tensor([1, 0]),
                 },
             ),
+            edges=(
+                {  # one feature, one class, one new example
+                    "vectors": torch.tensor([[1.0], [2.0]]),
+                    "labels": torch.tensor([0, 0]),
+                    "new_vectors": torch.tensor([[3.0]]),
+                    "new_labels": torch.tensor([0]),
+                },
+                {  # the new examples have no example of the last class
+                    "vectors": torch.tensor([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]),
+                    "labels": torch.tensor([2, 0, 1]),
+                    "new_vectors": torch.tensor([[0.0, 1.0, 0.0], [1.0, 0.0, 0.5]]),
+                    "new_labels": torch.tensor([0, 0]),
+                },
+            ),
             reference=probe_accuracy,
             properties=(
                 Property("the accuracy on new examples", 2, both(equals(), inputs_unchanged)),
@@ -292,6 +308,13 @@ EXERCISE = Exercise(
             returns="accuracy for the true labels less accuracy for the random ones, both on new examples, shape ()",
             cases=draw_words,
             examples=(BY_HAND, BY_HAND | {"new_labels": torch.tensor([1, 1, 1])}),
+            edges=(
+                # One new example: the answer is 1, -1 or 0.
+                BY_HAND | NEW | {"new_words": torch.tensor([1]), "new_labels": torch.tensor([0])},
+                BY_HAND | NEW | {"new_words": torch.tensor([0]), "new_labels": torch.tensor([1])},
+                # A word that stands nowhere has a label, too.
+                BY_HAND | {"words": torch.tensor([2, 0]), "random_labels": torch.tensor([0, 1, 1])},
+            ),
             reference=selectivity,
             properties=(
                 Property(

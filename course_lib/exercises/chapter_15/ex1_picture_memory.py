@@ -132,6 +132,14 @@ no way back => gradients reach pixels, weight and codes
 + return (patches @ weight.T + torch.cat([of_rows, of_columns], dim=-1)).detach()
 the numbers are right, and the gradient is lost: `.detach()`, `.data`, `.tolist()` and `torch.tensor(...)` cut a result
 off from what it was made of
+
+numbers divided by the rows => the code of the row in the first half, of the column in the second
+- of_rows = codes[:rows].repeat_interleave(columns, dim=0)
+- of_columns = codes[:columns].repeat(rows, 1)
++ number = torch.arange(rows * columns)
++ of_rows, of_columns = codes[number // rows], codes[number % rows]
+this divides the number of a patch by how many *rows* there are; a row holds `columns` patches, so divide by that (in a
+square picture both are the same)
 """
 
 EXERCISE = Exercise(
@@ -156,6 +164,20 @@ EXERCISE = Exercise(
                     "size": 2,
                     "weight": torch.eye(8)[[1, 4]],
                     "codes": torch.tensor([[10.0], [20.0]]),
+                },
+            ),
+            edges=(
+                {  # one patch of one pixel, two pictures
+                    "images": torch.tensor([[[[2.0]]], [[[-3.0]]]]),
+                    "size": 1,
+                    "weight": torch.tensor([[1.0], [-2.0]]),
+                    "codes": torch.tensor([[0.5]]),
+                },
+                {  # one column, no more codes than patches
+                    "images": torch.tensor([[[[1.0], [2.0], [3.0]]]]),
+                    "size": 1,
+                    "weight": torch.tensor([[1.0], [-2.0], [0.5], [3.0]]),
+                    "codes": torch.tensor([[10.0, 1.0], [20.0, 2.0], [30.0, 3.0]]),
                 },
             ),
             reference=picture_memory,

@@ -262,6 +262,28 @@ EXERCISE = Exercise(
                     "feed_forward_norm": Given("one subtracted", "lambda vectors: vectors - 1"),
                 },
             ),
+            edges=(
+                {  # one word, one location, two captions
+                    "vectors": torch.tensor([[[1.0, 0.0, 3.0]], [[0.0, 2.0, -1.0]]]),
+                    "memory": torch.tensor([[[5.0, 0.0, 1.0]], [[-1.0, 2.0, 3.0]]]),
+                    "self_attention": SELF_ATTENTIONS[1],
+                    "cross_attention": CROSS_ATTENTIONS[0],
+                    "feed_forward": FEED_FORWARDS[0],
+                    "self_norm": NORMS[1],
+                    "cross_norm": NORMS[2],
+                    "feed_forward_norm": NORMS[0],
+                },
+                {  # as many words as locations and features
+                    "vectors": torch.tensor([[[1.0, -2.0], [0.0, 3.0]]]),
+                    "memory": torch.tensor([[[5.0, 0.0], [-1.0, 2.0]]]),
+                    "self_attention": SELF_ATTENTIONS[0],
+                    "cross_attention": CROSS_ATTENTIONS[1],
+                    "feed_forward": FEED_FORWARDS[1],
+                    "self_norm": NORMS[2],
+                    "cross_norm": NORMS[0],
+                    "feed_forward_norm": NORMS[1],
+                },
+            ),
             reference=decoder_layer,
             properties=(
                 Property("no word sees a later one", 2, sees_no_later_word),

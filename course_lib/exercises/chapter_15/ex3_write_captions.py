@@ -180,6 +180,16 @@ this is how many words come before the end; asked for is whether it was written
 words as floats => every word is the most probable one after all before it
 + return words[:, 1:].float(), ended
 these are the right words as floats, and an embedding is looked up by integers
+
+the pictures of others => a picture's caption does not depend on the other pictures
+- best = next_token_logits(memory, words).argmax(dim=-1)
+- word = torch.where(ended, end, best)
++ going = (~ended).nonzero().flatten()
++ word = torch.full((len(memory),), end)
++ if len(going):
++     word[going] = next_token_logits(memory[: len(going)], words[going]).argmax(dim=-1)
+when some captions have ended, the others are written with the pictures of the first rows; choose the memory by the same
+rows as the words
 """
 
 EXERCISE = Exercise(
@@ -202,6 +212,39 @@ EXERCISE = Exercise(
                     (torch.tensor([[5.0]]), 3),
                     (torch.tensor([[1.0]]), 5),
                 )
+            ),
+            edges=(
+                # One word, and it is the end for one picture and not for the other.
+                {
+                    "next_token_logits": COUNTS_UP,
+                    "memory": torch.tensor([[5.0], [1.0]]),
+                    "start": 0,
+                    "end": 5,
+                    "max_length": 1,
+                },
+                # The end is the start, too: nothing has ended before anything was written.
+                {
+                    "next_token_logits": COUNTS_UP,
+                    "memory": torch.tensor([[1.0], [0.0]]),
+                    "start": 4,
+                    "end": 4,
+                    "max_length": 3,
+                },
+                {
+                    "next_token_logits": COUNTS_UP,
+                    "memory": torch.tensor([[0.0], [2.0], [1.0]]),
+                    "start": 5,
+                    "end": 5,
+                    "max_length": 2,
+                },
+                # The end is 0; two pictures that are alike.
+                {
+                    "next_token_logits": MODELS[0],
+                    "memory": torch.tensor([[0.5], [0.5]]),
+                    "start": 1,
+                    "end": 0,
+                    "max_length": 4,
+                },
             ),
             reference=write_captions,
             properties=(

@@ -158,6 +158,32 @@ these are the fractions of *wrong* words at the positions: the error rates, not 
 the two exchanged => exact match: captions that are right to their end
 + return (right & counts).sum(dim=0) / counts.sum(dim=0), exact
 this returns the per-position accuracy first; the exact match comes first
+
+the end does not count, and 0 for nothing => exact match: captions that are right to their end
+- counts = ends_before == 0
+- right = written == targets
+- exact = (right | ~counts).all(dim=1).float().mean()
+- return exact, (right & counts).sum(dim=0) / counts.sum(dim=0)
++ counts = ~is_end
++ right = written == targets
++ exact = (right | ~counts).all(dim=1).float().mean()
++ return exact, (right & counts).sum(dim=0) / counts.sum(dim=0).clamp(min=1)
+this leaves out the end: a caption that should stop and does not would count as right
+
+counted by what was written, and 0 for nothing => per-position accuracy: right words at each position
+- is_end = targets == end
+- ends_before = is_end.cumsum(dim=1) - is_end.long()
+- counts = ends_before == 0
+- right = written == targets
+- exact = (right | ~counts).all(dim=1).float().mean()
+- return exact, (right & counts).sum(dim=0) / counts.sum(dim=0)
++ is_end = written == end
++ counts = is_end.cumsum(dim=1) - is_end.long() == 0
++ right = written == targets
++ exact = (right | ~counts).all(dim=1).float().mean()
++ return exact, (right & counts).sum(dim=0) / counts.sum(dim=0).clamp(min=1)
+this counts the positions up to the end that was *written*: a caption that stops too early would be let off the words
+that it lacks; the target says what counts
 """
 
 POINTING_MISTAKES = """
@@ -203,6 +229,13 @@ this is how many words point; asked for is the fraction
 those that do not => one word points, or it does not
 + return 1 - hit[counts].float().mean()
 this is the fraction of the words that do *not* point
+
+the first location of a region => one word points, or it does not
+- best = weights.argmax(dim=-1, keepdim=True)
+- hit = rearrange(regions.gather(2, best), "batch time 1 -> batch time")
++ hit = weights.argmax(dim=-1) == regions.float().argmax(dim=-1)
+this compares the greatest weight with the *first* location of the region; a word points wherever in its region the
+greatest weight lies
 """
 
 EXERCISE = Exercise(
@@ -220,6 +253,24 @@ EXERCISE = Exercise(
                 {
                     "written": torch.tensor([[4, 5, 2], [4, 2, 5], [4, 5, 2], [4, 4, 2]]),
                     "targets": torch.tensor([[4, 5, 2], [4, 2, 2], [5, 5, 2], [4, 5, 2]]),
+                    "end": 2,
+                },
+            ),
+            edges=(
+                {
+                    "written": torch.tensor([[3], [2]]),
+                    "targets": torch.tensor([[2], [2]]),
+                    "end": 2,
+                },  # one position: the ends
+                {
+                    "written": torch.tensor([[4, 0, 0]]),
+                    "targets": torch.tensor([[4, 5, 0]]),
+                    "end": 0,
+                },  # one caption, the end is 0
+                # Right at one position more than counts; ends that are written too late, and never.
+                {
+                    "written": torch.tensor([[4, 4, 2], [4, 2, 2], [4, 4, 5]]),
+                    "targets": torch.tensor([[4, 2, 2], [2, 2, 2], [4, 4, 2]]),
                     "end": 2,
                 },
             ),
@@ -256,6 +307,17 @@ EXERCISE = Exercise(
                 {  # the greatest weight, and less than half of the whole
                     "weights": torch.tensor([[[0.4, 0.35, 0.25], [0.2, 0.5, 0.3]]]),
                     "regions": torch.tensor([[[True, False, False], [False, False, False]]]),
+                },
+            ),
+            edges=(
+                {
+                    "weights": torch.tensor([[[1.0]], [[1.0]]]),
+                    "regions": torch.tensor([[[True]], [[False]]]),
+                },  # one word, one location
+                # Regions of all locations, and of the only one that is missed; every word has one.
+                {
+                    "weights": torch.tensor([[[0.25, 0.75], [0.25, 0.75]]]),
+                    "regions": torch.tensor([[[True, True], [True, False]]]),
                 },
             ),
             reference=pointing_accuracy,

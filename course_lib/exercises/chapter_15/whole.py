@@ -49,7 +49,7 @@ def _question_form(name: str) -> tuple[Exercise, Task]:
     """Return the exercise and the task of a part, without the cases that only `check` asks about."""
     exercise = catalogue().find(EXERCISES[name])
     task = next(each for each in exercise.tasks if each.function == name)
-    return exercise, replace(task, cases=lambda generator: {}, examples=(), properties=())
+    return exercise, replace(task, cases=lambda generator: {}, examples=(), edges=(), properties=())
 
 
 class Own:

@@ -62,7 +62,8 @@ def reads_the_source_one_cell_at_a_time(model, source, words):
     """One sentence of the batch at a time in another's company."""
     before = model(source, words)
     return not any(
-        torch.equal(before[row], model(source + torch.eye(source.numel()).long()[cell].view_as(source), words)[row])
+        torch.dist(before[row], model(source + torch.eye(source.numel()).long()[cell].view_as(source), words)[row])
+        < 2e-3
         for cell in range(source.numel())
         for row in [cell // source.shape[1]]
         if source.flatten()[cell]

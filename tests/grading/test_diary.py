@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from course_lib.grading import progress
+from course_lib.grading import diary
 from course_lib.grading.catalogue import catalogue
-from course_lib.grading.progress import FILE, SET_ASIDE, Checked, Progress
+from course_lib.grading.diary import FILE, SET_ASIDE, Checked, Progress
 
 EVERY = [exercise for chapter in catalogue().chapters for exercise in catalogue().exercises(chapter)]
 TOTAL = sum(exercise.points for exercise in EVERY)
@@ -26,7 +26,7 @@ class FixedDate(date):
 
 @pytest.fixture(autouse=True)
 def fixed_calendar(monkeypatch):
-    monkeypatch.setattr(progress, "date", FixedDate)
+    monkeypatch.setattr(diary, "date", FixedDate)
 
 
 @pytest.fixture
@@ -46,9 +46,9 @@ def some():
 
 
 def test_what_is_written_is_read(folder):
-    assert progress.read(folder) == Progress() and not folder.exists()
-    progress.write(folder, some())
-    assert progress.read(folder) == some()
+    assert diary.read(folder) == Progress() and not folder.exists()
+    diary.write(folder, some())
+    assert diary.read(folder) == some()
     assert [path.name for path in folder.iterdir()] == [FILE]
 
 
@@ -82,34 +82,34 @@ def test_the_last_check_and_the_best_one_are_kept(folder):
 def test_a_damaged_file_is_set_aside_with_one_sentence(folder, capsys, damage):
     folder.mkdir()
     (folder / FILE).write_bytes(damage)
-    assert progress.read(folder) == Progress()
+    assert diary.read(folder) == Progress()
     out, err = capsys.readouterr()
     assert out == "" and err.count("\n") == 1 and "your progress begins anew" in err and SET_ASIDE in err
     assert (folder / SET_ASIDE).read_bytes() == damage and not (folder / FILE).exists()
-    progress.write(folder, some())
-    assert progress.read(folder) == some() and capsys.readouterr().err == ""
+    diary.write(folder, some())
+    assert diary.read(folder) == some() and capsys.readouterr().err == ""
 
 
 def test_a_folder_in_the_place_of_the_file_is_set_aside_too(folder, capsys):
     (folder / FILE).mkdir(parents=True)
-    assert progress.read(folder) == Progress() and capsys.readouterr().err.count("\n") == 1
-    progress.write(folder, some())
-    assert progress.read(folder) == some()
+    assert diary.read(folder) == Progress() and capsys.readouterr().err.count("\n") == 1
+    diary.write(folder, some())
+    assert diary.read(folder) == some()
 
 
 def test_where_nothing_can_be_written_that_is_one_sentence(folder, capsys):
     folder.write_text("a file in the place of the folder")
-    progress.write(folder, some())
+    diary.write(folder, some())
     out, err = capsys.readouterr()
     assert out == "" and err.count("\n") == 1 and "cannot be written" in err
     assert folder.read_text() == "a file in the place of the folder"
 
 
 def test_a_write_that_fails_leaves_the_old_file_and_nothing_beside_it(folder, capsys, monkeypatch):
-    progress.write(folder, some())
+    diary.write(folder, some())
     monkeypatch.setattr(Path, "replace", lambda *paths: (_ for _ in ()).throw(OSError(28, "disk full")))
-    progress.write(folder, Progress())
-    assert progress.read(folder) == some() and [path.name for path in folder.iterdir()] == [FILE]
+    diary.write(folder, Progress())
+    assert diary.read(folder) == some() and [path.name for path in folder.iterdir()] == [FILE]
     assert capsys.readouterr().err.endswith("so this is not noted: disk full\n")
 
 
@@ -117,7 +117,7 @@ def test_a_write_that_fails_leaves_the_old_file_and_nothing_beside_it(folder, ca
 
 
 def test_the_overview_counts_the_last_check_and_the_best(folder):
-    found = progress.overview(catalogue(), some(), {"02"})
+    found = diary.overview(catalogue(), some(), {"02"})
     assert (found["earned"], found["best"], found["points"]) == (6, 7, TOTAL)
     rows = {row["exercise"]: row for row in found["exercises"]}
     assert len(rows) == len(EVERY) and list(rows) == sorted(rows)
@@ -136,7 +136,7 @@ def test_the_overview_counts_the_last_check_and_the_best(folder):
 
 def full(*chapters):
     found = Progress()
-    for row in progress.overview(catalogue(), found, set())["exercises"]:
+    for row in diary.overview(catalogue(), found, set())["exercises"]:
         if row["exercise"][:2] in chapters:
             found.note_check(row["exercise"], row["points"])
     return found
@@ -159,14 +159,14 @@ def full(*chapters):
     ],
 )
 def test_what_to_do_next(done, own, said):
-    assert progress.overview(catalogue(), done, own)["next"] == said
+    assert diary.overview(catalogue(), done, own)["next"] == said
 
 
 def test_when_all_hints_are_seen_none_is_offered():
     found = some()
     found.note_hint("02.2", 3)
     assert (
-        progress.overview(catalogue(), found, {"02"})["next"]
+        diary.overview(catalogue(), found, {"02"})["next"]
         == "mend 02.2 (Additive attention weights), then: course check 02.2"
     )
 
@@ -174,7 +174,7 @@ def test_when_all_hints_are_seen_none_is_offered():
 @pytest.mark.parametrize("width", [60, 80, 120])
 def test_the_table_fits_and_is_plain_where_there_is_no_terminal(width, monkeypatch, capsys):
     monkeypatch.setenv("COLUMNS", str(width))
-    progress.show(progress.overview(catalogue(), some(), {"02"}))
+    diary.show(diary.overview(catalogue(), some(), {"02"}))
     out = capsys.readouterr().out
     lines = [line.rstrip() for line in out.splitlines()]
     assert "\033" not in out and max(map(len, lines[:-1])) <= width and "…" not in out
@@ -193,13 +193,13 @@ def test_colour_on_a_terminal_is_left_out_where_no_color_is_set(monkeypatch, cap
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.setenv("FORCE_COLOR", "1")  # as on a terminal
     monkeypatch.delenv("NO_COLOR", raising=False)
-    progress.show(progress.overview(catalogue(), full("02"), {"02"}))
+    diary.show(diary.overview(catalogue(), full("02"), {"02"}))
     assert "\033[32m" in capsys.readouterr().out
     monkeypatch.setenv("NO_COLOR", "1")
-    progress.show(progress.overview(catalogue(), full("02"), {"02"}))
+    diary.show(diary.overview(catalogue(), full("02"), {"02"}))
     assert "\033[32m" not in capsys.readouterr().out
 
 
 def test_the_file_is_readable_to_people(folder):
-    progress.write(folder, some())
+    diary.write(folder, some())
     assert json.loads((folder / FILE).read_text())["checks"]["02.1"] == {"best": 3, "day": TODAY, "earned": 3}

@@ -1,0 +1,52 @@
+"""Answers that strangers wrote from the statements alone: no wrong one passes, no right one fails, and most are named.
+
+`from_outside/chapter_NN.py` has the answers, `attend__wrong_softmax_over_batch` and `attend__right_by_loops` to the
+task `attend`; the first line of a wrong one says what is wrong with it. `chapter_NN.json` has the name of the mistake
+that each is told, "" where none is. They were written before their mistakes were declared, so what is named here says
+nothing of what the next stranger will be told.
+"""
+
+import importlib.util
+import json
+from pathlib import Path
+
+import pytest
+import torch
+
+from course_lib.grading.call import in_process
+from course_lib.grading.catalogue import catalogue
+from course_lib.grading.engine import judge_task
+
+COURSE = catalogue()
+FOLDER = Path(__file__).parent / "from_outside"
+CHAPTERS = sorted(path.stem for path in FOLDER.glob("chapter_*.py"))
+NAMED = 0.88  # of all wrong answers
+
+
+def told(chapter):
+    return json.loads((FOLDER / f"{chapter}.json").read_text(encoding="utf-8"))
+
+
+def answers(chapter):
+    spec = importlib.util.spec_from_file_location(f"from_outside_{chapter}", FOLDER / f"{chapter}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return {name: each for name, each in vars(module).items() if "__wrong_" in name or "__right_" in name}
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS)
+def test_no_wrong_answer_passes_and_no_right_one_fails(chapter):
+    faults, names = [], {}
+    for name, answer in answers(chapter).items():
+        exercise, task = COURSE.find_task(name.partition("__")[0])
+        torch.manual_seed(0)  # some answers draw numbers themselves
+        result = judge_task(exercise, task, in_process(answer, task, exercise.forbidden), 0)
+        if (result.earned == task.points) != ("__right_" in name):
+            faults.append(f"{name} earns {result.earned} of {task.points}")
+        names[name] = result.mistake.name if result.mistake else ""
+    assert faults == [] and names == told(chapter)
+
+
+def test_nine_in_ten_are_named():
+    wrong = [told_name for chapter in CHAPTERS for name, told_name in told(chapter).items() if "__wrong_" in name]
+    assert sum(map(bool, wrong)) >= NAMED * len(wrong)

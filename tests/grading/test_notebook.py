@@ -1,0 +1,110 @@
+"""`check`, `hint` and `progress` in a notebook: what is shown, what is noted, and what does not end."""
+
+import json
+import time
+
+import pytest
+import torch
+
+from course_lib.grading import check, hint, notebook, progress
+from course_lib.grading.sandbox.limits import Limits
+
+
+def late(weights, values):
+    print("weights of shape", tuple(weights.shape))
+    return (weights[..., None] * values).mean(dim=1)
+
+
+def named(function, name="attend"):
+    function.__name__ = name
+    return function
+
+
+@pytest.fixture
+def own_folder(tmp_path, monkeypatch):
+    folder = tmp_path / notebook.OWN_FOLDER
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(notebook, "_EARNED", {})
+    return folder
+
+
+def noted(folder):
+    return json.loads((folder / ".progress.json").read_text(encoding="utf-8"))
+
+
+def test_passing_in_a_notebook_of_one_s_own_is_progress(own_folder, capsys):
+    check(named(lambda weights, values: (weights[..., None] * values).sum(dim=1)))
+    assert noted(own_folder)["checks"]["02.3"]["earned"] == 6
+    check(named(late))
+    assert [noted(own_folder)["checks"]["02.3"][name] for name in ("earned", "best")] == [0, 6]
+    hint("02.3"), hint("02.3")
+    out = capsys.readouterr().out
+    assert "hint 1 of 3" in out and 'the next says more: hint("02.3")' in out
+    assert "hint 2 of 3" in out and noted(own_folder)["hints"] == {"02.3": 2}
+    progress()
+    assert "02.3" in capsys.readouterr().out
+
+
+def test_the_points_of_several_functions_add_up(own_folder):
+    for name, function in (
+        ("numerical_gradient", lambda function, inputs, step: torch.zeros_like(inputs)),
+        ("gradient_is_right", lambda function, gradient, inputs: True),
+    ):
+        check(named(function, name))
+    earned = notebook._EARNED["08.5"]
+    assert set(earned) == {"numerical_gradient", "gradient_is_right"}
+    assert noted(own_folder)["checks"]["08.5"]["earned"] == sum(earned.values())
+
+
+def test_nothing_is_noted_elsewhere(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    check(named(late))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_an_answer_prints_on_the_failing_case_is_shown_once(own_folder, capsys):
+    check(named(late))
+    assert capsys.readouterr().out.count("attend printed: weights of shape") == 1
+
+
+def test_an_endless_loop_ends_with_the_sentence_that_the_shell_gives(own_folder, capsys, monkeypatch):
+    monkeypatch.setattr(notebook, "Limits", lambda: Limits(step=0.2))
+
+    def attend(weights, values):
+        while True:
+            weights = weights + 1
+
+    check(attend)
+    out = " ".join(capsys.readouterr().out.split())
+    assert "attend did not end in time, still in line" in out and "more than 0.2 seconds of computing" in out
+    assert out.count("did not end") == 1
+
+
+def test_time_that_others_use_is_not_counted(own_folder, capsys, monkeypatch):
+    monkeypatch.setattr(notebook, "Limits", lambda: Limits(step=0.2))
+
+    def attend(weights, values):
+        time.sleep(0.02)
+        return (weights[..., None] * values).sum(dim=1)
+
+    check(attend)
+    assert "6/6" in capsys.readouterr().out
+
+
+def test_an_interrupt_shows_no_frame_of_ours(own_folder, capsys):
+    def attend(weights, values):
+        raise KeyboardInterrupt
+
+    check(attend)
+    assert capsys.readouterr().out == "Interrupted: attend was not checked.\n"
+
+
+def test_in_jupyter_the_report_is_html_with_the_text_beside_it(own_folder, monkeypatch):
+    shown = []
+    monkeypatch.setattr(notebook, "_show", shown.append)
+    check(named(late))
+    (report,) = shown
+    bundle = report._repr_mimebundle_()
+    assert bundle["text/plain"].startswith("02.3  Attend") and 'hint: hint("02.3")' in bundle["text/plain"]
+    assert bundle["text/html"].count('class="wrong"') and "this case as code" in bundle["text/html"]
