@@ -100,8 +100,9 @@ def _report(checking: "_Check", every: bool, show: bool) -> int:
         typer.echo(learner.coloured(told) + ("" if in_lines else "\n"))
     if in_lines and first:
         typer.echo("\n" + learner.coloured(learner.render(*first, str(checking.path))) + "\n")
-    if show and first and (code := learner.code(first[1])):
-        typer.echo(f"the case of {first[0].id} that fails, to paste below your answer:\n\n{code}\n")
+    if first and (code := learner.code(first[1])):
+        told = f"the case of {first[0].id} that fails, to paste below your answer:\n\n{code}\n"
+        typer.echo(told if show else "the case that fails, as code to paste: add --show")
     if whole := checking.whole():
         typer.echo(learner.coloured(whole.render()) + "\n")
     typer.echo(learner.closing(checking.results, checking.seed, f"course check {target}", checking.whole_right))

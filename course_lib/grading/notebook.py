@@ -7,6 +7,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +50,9 @@ def check(function: Callable, package: str = OWN) -> None:
     name = getattr(function, "__name__", None)
     found = catalogue(package).find_task(name) if name and callable(function) else None
     if found is None:
-        print(f"No exercise asks for {name or repr(function)}: give check the function that the statement names.")
+        meant = get_close_matches(str(name), _asked_for(package), n=1, cutoff=0.8)
+        instead = f"did you mean {meant[0]}?" if meant else "give check the function that the statement names."
+        print(f"No exercise asks for {name or repr(function)}: {instead}")
         return
     exercise, task = found
     seed = fresh_seed()
@@ -80,6 +83,10 @@ def progress(package: str = OWN) -> None:
     from course_lib.grading import command
 
     command.show_progress(command.Place(catalogue(package), _own_folder()))
+
+
+def _asked_for(package: str) -> list[str]:
+    return [task.function for exercise in catalogue(package) for task in exercise.tasks]
 
 
 def _show(report: Report) -> None:

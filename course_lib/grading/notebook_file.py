@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from difflib import get_close_matches
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -54,6 +55,7 @@ class Submission:
     path: str
     defined: frozenset[str]
     stops: tuple[Stop, ...]
+    written: tuple[str, ...] = ()  # the names of all functions and classes in its cells
 
     @property
     def broken(self) -> tuple[Stop, ...]:
@@ -71,6 +73,9 @@ class Submission:
             sentence += f"; so {' and '.join(lost)} {'is' if len(lost) == 1 else 'are'} not defined"
         if absent:
             sentence += f"{'; it' if sentence else ''} does not define {' or '.join(absent)}"
+            near = {name: get_close_matches(name, set(self.written) - self.defined, n=1, cutoff=0.8) for name in absent}
+            meant = [f"{found[0]} is meant for {name}" for name, found in near.items() if found]
+            sentence += f" (perhaps {', and '.join(meant)})" if meant else ""
         return f"{self.path}: {sentence}" if blamed else f"{self.path}{sentence}"
 
 
@@ -92,7 +97,8 @@ def after_running(path: str, cells: list[Cell], defined: Iterable[Any], stops: I
             what = "did not end in time" if error == "Unfinished" else f"stopped{where} with {error}: {message}"
             sentence = shorten(f"{cell.title} {what}", 240)
         told.append(Stop(cell, sentence, bool(stop["broken"])))
-    return Submission(path, frozenset(map(str, defined)), tuple(told))
+    written = tuple(re.findall(r"^(?:def|class) (\w+)", "\n".join(cell.source for cell in cells), re.MULTILINE))
+    return Submission(path, frozenset(map(str, defined)), tuple(told), written)
 
 
 def read_cells(path: Path) -> list[Cell]:

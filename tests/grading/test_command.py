@@ -633,6 +633,17 @@ def test_check_of_something_that_no_exercise_asks_for_is_one_sentence(thing, cap
     assert out.startswith("No exercise asks for") and out.count("\n") == 1
 
 
+def test_a_misspelt_name_is_recognised(project, run, capsys):
+    def attends(weights, values):
+        return values
+
+    check(attends)
+    assert capsys.readouterr().out == "No exercise asks for attends: did you mean attend?\n"
+    project("02_mine.ipynb", *STUBS[:2], RIGHT.replace("attend", "atend"), PENALTY, *STUBS[4:])
+    code, _, err = run("check", "02_mine.ipynb")
+    assert code == 2 and "does not define attend (perhaps atend is meant for attend)" in err
+
+
 def test_check_waits_for_torch_only():
     """Neither the readers of notebooks nor torch's compiler, which a dispatch mode would import, are loaded."""
     programme = """

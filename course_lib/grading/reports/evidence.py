@@ -85,11 +85,6 @@ def _side_by_side(rows: list[Shown], most: int) -> list[str]:
     return [f"{got:<{widths[0]}}    {expected}" for got, expected in zip(*columns, strict=True)]
 
 
-def is_cut(problem: Problem) -> bool:
-    """Tell whether a tensor of a failing call is named by its shape only."""
-    return any("of shape" in line for line in text(problem))
-
-
 def lines(shown: Shown, most: int = SHOWN, room: int = WIDEST) -> list[str]:
     """Return a value as lines: a tensor of at most so many numbers as nested brackets, a larger one by its shape.
 
