@@ -74,3 +74,20 @@ def far_apart(case: Case) -> Case:
     key[..., -1, 0] = FAR
     key[..., :-1, 1] = -FAR * torch.arange(1, key.shape[-2])
     return case | {"query": query, "key": key, "mask": mask}
+
+
+# Edge cases of attention under a mask: axes of size one, equal keys.
+OF_SIZE_ONE = (
+    {  # one query and one value wide, in a batch of two
+        "query": torch.tensor([[[1.0, 0.0]], [[0.0, 2.0]]]),
+        "key": torch.tensor([[[1.0, 1.0], [0.0, 2.0]], [[3.0, 0.0], [1.0, 1.0]]]),
+        "value": torch.tensor([[[1.0], [2.0]], [[3.0], [4.0]]]),
+        "mask": torch.tensor([[False, True]]),
+    },
+    {  # one example, equal keys, a single key left to each query
+        "query": torch.tensor([[[1.0, 0.0], [-2.0, 1.0]]]),
+        "key": torch.tensor([[[3.0, 1.0], [3.0, 1.0]]]),
+        "value": torch.tensor([[[1.0], [2.0]]]),
+        "mask": torch.tensor([[True, False], [False, True]]),
+    },
+)

@@ -4,7 +4,7 @@ import torch
 from torch.nn.functional import scaled_dot_product_attention as attention_of_torch
 
 from course_lib.data import running_example
-from course_lib.exercises.chapter_05._masking import FAR_APART, draw_attention, far_apart, seen_or_lost
+from course_lib.exercises.chapter_05._masking import FAR_APART, OF_SIZE_ONE, draw_attention, far_apart, seen_or_lost
 from course_lib.exercises.drawing import sizes
 from course_lib.exercises.operators import ATTENTION
 from course_lib.grading.checks import equals, gradients_equal, inputs_unchanged, moved, of_output, sums_to
@@ -213,20 +213,7 @@ EXERCISE = Exercise(
                     "mask": causal_mask(len(running_example.TOKENS)),
                 },
             ),
-            edges=(
-                {  # one query and one value wide, in a batch of two
-                    "query": torch.tensor([[[1.0, 0.0]], [[0.0, 2.0]]]),
-                    "key": torch.tensor([[[1.0, 1.0], [0.0, 2.0]], [[3.0, 0.0], [1.0, 1.0]]]),
-                    "value": torch.tensor([[[1.0], [2.0]], [[3.0], [4.0]]]),
-                    "mask": torch.tensor([[False, True]]),
-                },
-                {  # one example, equal keys, a single key left to each query
-                    "query": torch.tensor([[[1.0, 0.0], [-2.0, 1.0]]]),
-                    "key": torch.tensor([[[3.0, 1.0], [3.0, 1.0]]]),
-                    "value": torch.tensor([[[1.0], [2.0]]]),
-                    "mask": torch.tensor([[True, False], [False, True]]),
-                },
-            ),
+            edges=OF_SIZE_ONE,
             reference=scaled_dot_product_attention,
             properties=(
                 Property("the weights of each query sum to one", 1, of_output(1, sums_to(1))),

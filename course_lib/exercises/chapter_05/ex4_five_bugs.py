@@ -2,7 +2,14 @@
 
 import torch
 
-from course_lib.exercises.chapter_05._masking import FAR_APART, draw_attention, far_apart, masked_softmax, scaled_scores
+from course_lib.exercises.chapter_05._masking import (
+    FAR_APART,
+    OF_SIZE_ONE,
+    draw_attention,
+    far_apart,
+    masked_softmax,
+    scaled_scores,
+)
 from course_lib.exercises.drawing import sizes
 from course_lib.exercises.operators import ATTENTION
 from course_lib.grading.checks import difference, equals, inputs_unchanged
@@ -40,20 +47,7 @@ def suspect(name: str, mistakes: str, points: int, *more: Property) -> Task:
                 "mask": torch.tensor([[True, True, False]]),
             },
         ),
-        edges=(
-            {  # a batch of two with one query each, values one wide
-                "query": torch.tensor([[[1.0, 0.0]], [[0.0, 2.0]]]),
-                "key": torch.tensor([[[1.0, 1.0], [0.0, 2.0]], [[3.0, 0.0], [1.0, 1.0]]]),
-                "value": torch.tensor([[[1.0], [2.0]], [[3.0], [4.0]]]),
-                "mask": torch.tensor([[False, True]]),
-            },
-            {  # one example, equal keys, a single key left to each query
-                "query": torch.tensor([[[1.0, 0.0], [-2.0, 1.0]]]),
-                "key": torch.tensor([[[3.0, 1.0], [3.0, 1.0]]]),
-                "value": torch.tensor([[[1.0], [2.0]]]),
-                "mask": torch.tensor([[True, False], [False, True]]),
-            },
-        ),
+        edges=OF_SIZE_ONE,
         reference=attention,
         properties=(Property("the output is that of attention", points, equals()), *more),
         mistakes=mistakes,

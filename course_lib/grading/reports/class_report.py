@@ -16,13 +16,13 @@ from operator import attrgetter
 from pathlib import Path
 
 import torch
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from course_lib.grading.catalogue import OWN, Catalogue, catalogue
 from course_lib.grading.exercise import Task
 from course_lib.grading.gradebook import Gradebook
 from course_lib.grading.records import GRADED, Finding, Record
+from course_lib.grading.reports import templates
 from course_lib.grading.reports.similarity import LONGEST_SOURCE, find_code
 from course_lib.grading.wording import shorten
 from course_lib.project import CourseError
@@ -94,13 +94,7 @@ def report(folder: Path, book: str = "") -> Path:
 
 def write_report(records: list[Record], facts: Mapping[str, str], path: Path, book: str = "") -> None:
     """Write the page; without an address of the book, its links lead to pages in the same folder."""
-    environment = Environment(
-        loader=FileSystemLoader(Path(__file__).parent),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = templates.environment()
     environment.filters |= {"marked": marked, "shorten": shorten}
     exercises = list(dict.fromkeys(finding.exercise for record in records for finding in record.findings))
     known, words = _words_of_many(records), Words(catalogue(facts.get("catalogue", OWN)), book)

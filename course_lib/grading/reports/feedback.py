@@ -13,13 +13,12 @@ from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
 from course_lib.files import write_atomically
 from course_lib.grading.catalogue import OWN, Catalogue, catalogue
 from course_lib.grading.exports import file_name
 from course_lib.grading.gradebook import Gradebook
 from course_lib.grading.records import Finding, Record
+from course_lib.grading.reports import templates
 from course_lib.project import CourseError
 
 FOLDER, ARCHIVE = "feedback", "feedback.zip"
@@ -96,14 +95,9 @@ def as_text(record: Record, parts: list[Part]) -> str:
 
 def as_page(record: Record, parts: list[Part]) -> str:
     """Return the feedback on one submission as a page that asks nobody for anything."""
-    environment = Environment(
-        loader=FileSystemLoader(Path(__file__).parent),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
+    return (
+        templates.environment().get_template("feedback.html").render(record=record, parts=parts, points=_points(record))
     )
-    return environment.get_template("feedback.html").render(record=record, parts=parts, points=_points(record))
 
 
 def _points(record: Record) -> str:
