@@ -54,6 +54,9 @@ one vector only (3) => the derivative of each weight by each score
 one vector only (4) => the derivative of each weight by each score
 + return torch.diag_embed(weights) - weights[:, None] * weights[None]
 
+one vector only (5) => the derivative of each weight by each score
++ return torch.diag_embed(weights) - weights[..., None] @ weights[..., None].T
+
 identity for diag(p) => rows sum to zero
 + return torch.eye(weights.shape[-1]) - products
 this has 1 on the diagonal before the product is subtracted; p belongs there

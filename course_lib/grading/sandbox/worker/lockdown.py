@@ -71,7 +71,8 @@ def limit(memory: int, seconds: float) -> None:
         taken = int(statistics.read_text().split()[0]) * resource.getpagesize()
         bounds[resource.RLIMIT_AS] = taken + memory
     for kind, bound in bounds.items():
-        resource.setrlimit(kind, (bound, bound))
+        # At the first bound of computing comes a signal that names it, a second later one that does not.
+        resource.setrlimit(kind, (bound, bound + 1 if kind == resource.RLIMIT_CPU else bound))
 
 
 def end_with_parent() -> None:
