@@ -76,7 +76,7 @@ def judge_task(exercise: Exercise, task: Task, answer: Answerer, seed: int, sear
     With `search`, a property that fails is tried on further, smaller cases, and the problem is that on the smallest
     that fails. Nothing else depends on it. What an exercise itself does wrong is raised: it is no verdict.
     """
-    with unattended(), _one_thread():
+    with unattended(), _one_thread(), _torch_as_it_begins():
         plan = plan_for(task, seed)
         answers = answer(plan.round)
         found = plan.first_problems(answers)
@@ -292,6 +292,18 @@ def _one_thread() -> Iterator[None]:
         torch.set_num_threads(threads)
 
 
+@contextlib.contextmanager
+def _torch_as_it_begins() -> Iterator[None]:
+    """Compute in float32 and with gradients, whatever a cell of the notebook in which this runs has set."""
+    kind = torch.get_default_dtype()
+    torch.set_default_dtype(torch.float32)
+    try:
+        with torch.inference_mode(False), torch.enable_grad():
+            yield
+    finally:
+        torch.set_default_dtype(kind)
+
+
 def _diagnose(exercise: Exercise, plan: Plan, answers: list[Answer]) -> tuple[Mistake, ...]:
     """Return the mistake that gives the same answers to every question that was put; or two that do so together."""
     seen, task = list(plan.compared(answers)), plan.round.task
@@ -347,7 +359,7 @@ def _same_gradients(function: Callable, task: Task, forbidden, seen: list[tuple[
 
 
 def _one_number(value: Value) -> bool:
-    return all(bool((each.isnan() | (each == each.flatten()[:1])).all()) for each in _tuple(value))
+    return all(not each.numel() or bool((each.isnan() | (each == each.flatten()[0])).all()) for each in _tuple(value))
 
 
 def _equal(one: Value | None, other: Value | None) -> bool:

@@ -198,7 +198,8 @@ def _element(parent: ElementTree.Element, tag: str, **attributes) -> ElementTree
 
 
 def _for_xml(text: str) -> str:
-    return NOT_IN_XML.sub("\ufffd", text)
+    text = NOT_IN_XML.sub("\ufffd", text)
+    return "".join(each if each.isprintable() or each in "\t\n\r" else "\ufffd" for each in text)
 
 
 FORMATS: dict[str, tuple[str, Callable[[list[Record], Path], None]]] = {

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from course_lib.grading import diary
-from course_lib.grading.call import Answer, Answerer, Round, ask
+from course_lib.grading.call import Answer, Answerer, Asked, Round, ask, no_value
 from course_lib.grading.catalogue import OWN, catalogue
 from course_lib.grading.engine import TaskResult, fresh_seed, judge_task
 from course_lib.grading.exercise import Exercise, Task
@@ -23,6 +23,7 @@ from course_lib.grading.wording import shorten
 from course_lib.project import CourseError, root
 
 PRINTED = 800  # characters of what an answer prints
+ON_THE_CLOCK = 5  # so many times longer than computing may what an answer does take
 OWN_FOLDER = "my_exercises"
 _EARNED: dict[str, dict[str, int]] = {}  # the points of what was checked in this notebook: exercise, then function
 
@@ -130,16 +131,26 @@ def _patient(function: Callable, task: Task, exercise: Exercise) -> Answerer:
             if answers and answers[-1].problem and answers[-1].problem.kind == "time":
                 answers.append(answers[-1])
             else:
-                with at_most(Limits().step):
-                    answers.append(ask(function, task, question, exercise.forbidden))
+                answers.append(_asked(function, task, question, exercise))
         return answers
 
     return answer
 
 
+def _asked(function: Callable, task: Task, question: Asked, exercise: Exercise) -> Answer:
+    try:
+        with at_most(Limits().step):
+            return ask(function, task, question, exercise.forbidden)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # an answer may raise what is no Exception
+        fault = {"kind": "raised", "error": type(error).__name__, "message": str(error), "line": None, "text": ""}
+        return Answer(problem=no_value(fault, question.arguments))
+
+
 @contextlib.contextmanager
 def at_most(seconds: float) -> Iterator[None]:
-    """Interrupt what runs inside after so many seconds of computing, where that can be done.
+    """Interrupt what runs inside after so many seconds of computing, or many more on the clock, where that can be done.
 
     It cannot on Windows, nor outside of the main thread.
     """
@@ -148,15 +159,21 @@ def at_most(seconds: float) -> Iterator[None]:
         return
 
     def interrupt(number, frame):
-        raise Unfinished(f"more than {seconds:g} seconds of computing")
+        if number == signal.SIGPROF:
+            raise Unfinished(f"more than {seconds:g} seconds of computing")
+        raise Unfinished(f"more than {ON_THE_CLOCK * seconds:g} seconds on the clock")
 
-    before = signal.signal(signal.SIGPROF, interrupt)
-    signal.setitimer(signal.ITIMER_PROF, seconds)
+    clock = signal.ITIMER_REAL, ON_THE_CLOCK * seconds
+    timers = {signal.SIGPROF: (signal.ITIMER_PROF, seconds), signal.SIGALRM: clock}
+    before = {number: signal.signal(number, interrupt) for number in timers}
+    for timer, after in timers.values():
+        signal.setitimer(timer, after)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_PROF, 0)
-        signal.signal(signal.SIGPROF, before)
+        for number, (timer, _) in timers.items():
+            signal.setitimer(timer, 0)
+            signal.signal(number, before[number])
 
 
 def _printed(function: Callable, task: Task, result: TaskResult) -> str:
@@ -168,6 +185,12 @@ def _printed(function: Callable, task: Task, result: TaskResult) -> str:
     constructor = task.constructor if isinstance(function, type) else None
     heard = io.StringIO()
     copies = {name: each.clone() if hasattr(each, "clone") else each for name, each in case.items()}
-    with contextlib.suppress(Unfinished), at_most(Limits().step), contextlib.redirect_stdout(heard):
-        attempt(function, copies, constructor)
-    return heard.getvalue()[:PRINTED]
+    try:
+        with at_most(Limits().step), contextlib.redirect_stdout(heard):
+            attempt(function, copies, constructor)
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # the report has told of it
+        pass
+    printed = heard.getvalue()[:PRINTED]
+    return "".join(each if each.isprintable() or each == "\n" else "\ufffd" for each in printed)

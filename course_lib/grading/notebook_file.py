@@ -15,7 +15,7 @@ from course_lib.project import CourseError
 WHOLE_FILE = "the file"
 NOT_GRADED = "not-graded"  # the tag of a cell that is not part of the answer
 LARGEST = 1 << 25  # bytes; a notebook with many pictures has a tenth of that
-MOST_CELLS = 1000
+MOST_CELLS, MOST_CODE = 1000, 1_000_000  # characters of code, which are searched again and again
 MOST_STOPS = 50  # cells that did not come to their end; of more, the first are told
 
 
@@ -111,7 +111,7 @@ def read_cells(path: Path) -> list[Cell]:
         raise CourseError(f"{path} is no notebook: expected a file that ends in .ipynb, .md or .py")
     text = _text(path)
     if kind == ".py":
-        return [Cell(WHOLE_FILE, text)]
+        return _of_reasonable_size(path, [Cell(WHOLE_FILE, text)])
     try:
         code = _from_text_notebook(text) if kind == ".md" else _from_notebook(text)
     except (ValueError, RecursionError) as error:
@@ -120,7 +120,14 @@ def read_cells(path: Path) -> list[Cell]:
         raise CourseError(f"{path} cannot be read as a notebook: its cells are not those of a notebook") from error
     if len(code) > MOST_CELLS:
         raise CourseError(f"{path} cannot be read: it has more than {MOST_CELLS:,} code cells")
-    return [Cell(f"code cell {n}", source) for n, (source, tags) in enumerate(code, start=1) if NOT_GRADED not in tags]
+    cells = [Cell(f"code cell {n}", source) for n, (source, tags) in enumerate(code, start=1) if NOT_GRADED not in tags]
+    return _of_reasonable_size(path, cells)
+
+
+def _of_reasonable_size(path: Path, cells: list[Cell]) -> list[Cell]:
+    if sum(len(cell.source) for cell in cells) > MOST_CODE:
+        raise CourseError(f"{path} cannot be read: it has more than {MOST_CODE:,} characters of code")
+    return cells
 
 
 def _text(path: Path) -> str:

@@ -21,10 +21,12 @@ from course_lib.grading.sandbox.conversation import Conversation, WorkerStopped
 from course_lib.grading.sandbox.fork_server import CannotStart, ForkServer
 from course_lib.grading.sandbox.limits import Limits
 from course_lib.grading.sandbox.worker import cells as running
+from course_lib.grading.sandbox.worker.attempt import ordinary
 from course_lib.grading.sandbox.worker.frames import pack
 from course_lib.grading.unattended import unattended
 from course_lib.grading.wording import shorten
 
+LONGEST = 20_000  # characters of each, which are more than are ever shown
 FAULT = ("kind", "error", "message", "text", "got", "expected")  # what a worker may tell of a call without a value
 SLOW_TO_IMPORT = re.compile(r"^[ \t]*(?:import|from)[ \t]+matplotlib", re.MULTILINE)
 
@@ -183,10 +185,12 @@ def _believed(told: dict, got: dict[str, torch.Tensor], task: Task, question: As
     arguments = question.arguments
     if told["fault"] is not None:
         line = told["fault"].get("line")
-        fault = {name: str(told["fault"].get(name, "")) for name in FAULT}
+        fault = {name: str(told["fault"].get(name, ""))[:LONGEST] for name in FAULT}
         return Answer(problem=no_value(fault | {"line": line if isinstance(line, int) else None}, arguments))
     parts = int(told["parts"])
     values = tuple(got[f"value.{number}"] for number in range(min(max(parts, 1), 16)))
+    if not all(map(ordinary, values)):  # no worker of ours sends another kind
+        raise ValueError("a tensor that an answer may not be")
     after = {name: got[f"argument.{name}"] for name, each in arguments.items() if isinstance(each, torch.Tensor)}
     gradients = {name.removeprefix("gradient."): each for name, each in got.items() if name.startswith("gradient.")}
     return fitting(values if parts else values[0], after, gradients, task, arguments)

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from course_lib.grading.exercise import Task
 
 DIGITS = 4  # significant ones, where they are enough
-PARAMETER = re.compile(r"[^\s,]+ \([^)]*\)")  # as `worker.attempt` lists them: "to_key.bias (2,), to_key.weight (2, 4)"
+# As `worker.attempt` lists them: "to_key.bias (2,), to_key.weight (2, 4)"
+PARAMETER = re.compile(r"[^\s,()]{1,200} \([^()]{0,100}\)")
 LATER = "counts once the values are right"
 
 

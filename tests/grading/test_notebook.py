@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from course_lib.grading import check, hint, notebook, progress
+from course_lib.grading.catalogue import catalogue
 from course_lib.grading.sandbox.limits import Limits
 
 
@@ -108,3 +109,35 @@ def test_in_jupyter_the_report_is_html_with_the_text_beside_it(own_folder, monke
     bundle = report._repr_mimebundle_()
     assert bundle["text/plain"].startswith("02.3  Attend") and 'hint: hint("02.3")' in bundle["text/plain"]
     assert bundle["text/html"].count('class="wrong"') and "this case as code" in bundle["text/html"]
+
+
+@pytest.mark.parametrize(
+    "change", [lambda: torch.set_grad_enabled(False), lambda: torch.set_default_dtype(torch.float64)]
+)
+def test_what_a_cell_sets_for_the_whole_notebook_costs_no_points(own_folder, capsys, change):
+    grad, kind = torch.is_grad_enabled(), torch.get_default_dtype()
+    try:
+        change()
+        check(catalogue().answers("05").function("scaled_dot_product_attention"))
+    finally:
+        torch.set_grad_enabled(grad)
+        torch.set_default_dtype(kind)
+    assert "10/10    all right" in capsys.readouterr().out
+
+
+def test_what_is_no_exception_ends_in_a_verdict(own_folder, capsys):
+    def attend(weights, values):
+        raise type("Odd", (BaseException,), {})("odd")
+
+    check(attend)
+    assert "attend stopped with Odd: odd" in " ".join(capsys.readouterr().out.split())
+
+
+def test_one_who_sleeps_is_woken(own_folder, capsys, monkeypatch):
+    monkeypatch.setattr(notebook, "Limits", lambda: Limits(step=0.1))
+
+    def attend(weights, values):
+        time.sleep(1000)
+
+    check(attend)
+    assert "more than 0.5 seconds on the clock" in " ".join(capsys.readouterr().out.split())

@@ -20,7 +20,7 @@ from course_lib.grading.sandbox.fork_server import CannotStart, ForkServer, for_
 from course_lib.grading.sandbox.limits import Limits
 from course_lib.grading.sandbox.worker import frames
 from course_lib.grading.session import SandboxedSession
-from course_lib.grading.wording import sentence
+from course_lib.grading.wording import PARAMETER, sentence
 from course_lib.project import root
 
 TIERS = [
@@ -294,3 +294,38 @@ def test_a_worker_that_has_gone_is_noticed_while_a_question_is_written():
         time.sleep(0.2)
         with pytest.raises(WorkerStopped, match="exit code 0"):
             talk.send(frames.pack({}, {"large": torch.zeros(100_000)}))
+
+
+@each_tier
+@pytest.mark.parametrize(
+    ("made", "said"),
+    [
+        ("hidden.to(torch.float8_e4m3fn)", "tensor of float8"),
+        ("torch.zeros((1,) * 65)", "65 axes"),
+        ("hidden[:0]", "shape"),
+    ],
+)
+def test_a_part_of_an_odd_kind_is_a_verdict_and_no_fault_of_ours(tier, made, said):
+    """One part of the tuple is right, so properties hold, and what ails the whole answer is asked."""
+    source = f"""import torch
+def lstm_step(inputs, hidden, memory, weight_ih, weight_hh, bias_ih, bias_hh):
+    gates = inputs @ weight_ih.T + bias_ih + hidden @ weight_hh.T + bias_hh
+    i, f, g, o = gates.chunk(4, dim=1)
+    memory = f.sigmoid() * memory + i.sigmoid() * g.tanh()
+    return {made}, memory"""
+    exercise, task = catalogue().find_task("lstm_step")
+    cells = [Cell("code cell 1", source)]
+    with SandboxedSession(for_tier(tier), "mine.py", cells, ["lstm_step"], Limits()) as session:
+        session.submission(exercise)
+        result = judge_task(exercise, task, session.answerer(exercise, task), 0)
+    assert result.earned < task.points and said in " ".join(
+        sentence(each.problem, task) for each in result.verdicts if each.problem
+    )
+
+
+def test_a_very_long_name_takes_no_time_in_the_grader():
+    names = ", ".join("a" * 40_000 for _ in range(3))
+    assert PARAMETER.findall(names) == [] and PARAMETER.findall("to_key.bias (2,), to_key.weight (2, 4)") == [
+        "to_key.bias (2,)",
+        "to_key.weight (2, 4)",
+    ]

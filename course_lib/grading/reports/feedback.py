@@ -19,6 +19,7 @@ from course_lib.grading.exports import file_name
 from course_lib.grading.gradebook import Gradebook
 from course_lib.grading.records import Finding, Record
 from course_lib.grading.reports import templates
+from course_lib.grading.wording import shorten
 from course_lib.project import CourseError
 
 FOLDER, ARCHIVE = "feedback", "feedback.zip"
@@ -101,9 +102,10 @@ def as_page(record: Record, parts: list[Part]) -> str:
 
 
 def _points(record: Record) -> str:
+    name = shorten(record.submission, 120)
     if record.earned is None:
-        return f"{record.submission}: not graded yet"
-    return f"{record.submission}: {record.earned} of {record.points} points"
+        return f"{name}: not graded yet"
+    return f"{name}: {record.earned} of {record.points} points"
 
 
 def _parts(record: Record, course: Catalogue) -> Iterator[Part]:

@@ -11,6 +11,11 @@ from typing import Any
 import torch
 
 Value = torch.Tensor | tuple[torch.Tensor, ...]
+ORDINARY = (
+    *(torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.complex64),
+    *(torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64),
+)
+MOST_AXES = 16
 
 
 _MADE: dict[str, Callable] = {}  # what `Given` made of a source for checks, which ask often; learners get their own
@@ -78,46 +83,63 @@ def attempt(
             arguments["state"] = state
             sources |= {f"state.{name}": each for name, each in state.items()}
     try:
-        if constructor is None:
-            value = function(**arguments)
-        else:
-            module = function(**{name: arguments[name] for name in constructor})
-            own, expected = _shapes(module.state_dict()), _shapes(arguments["state"])
-            if own != expected:
-                return Attempt(fault={"kind": "parameters", "got": own, "expected": expected})
-            module.load_state_dict(arguments["state"])
-            given = (*constructor, "state")
-            value = module(**{name: each for name, each in arguments.items() if name not in given})
-        if isinstance(value, bool):
-            value = torch.tensor(value)
-        fault = _unfit(value)
-        if fault:
-            return Attempt(fault=fault)
-        gradients = {}
-        if cotangent is not None:
-            if constructor is not None:
-                sources |= {f"state.{name}": each for name, each in module.named_parameters()}
-            first = value if torch.is_tensor(value) else value[0]
-            if not first.requires_grad:
-                return Attempt(fault={"kind": "no gradient"})
-            if first.shape != cotangent.shape:
-                return Attempt(fault={"kind": "value", "got": f"tensor of shape {tuple(first.shape)}"})
-            # Not `grad(first, sources, cotangent)`: that imports sympy, a third of a second in every worker.
-            found = torch.autograd.grad((first * cotangent).sum(), list(sources.values()), allow_unused=True)
-            gradients = {
-                name: torch.zeros_like(source) if each is None else each
-                for (name, source), each in zip(sources.items(), found, strict=True)
-            }
-        # A copy: what an answer does later to a tensor that it gave is not part of the answer.
-        copies = tuple(each.detach().clone() for each in ((value,) if torch.is_tensor(value) else value))
-        return Attempt(copies[0] if torch.is_tensor(value) else copies, gradients)
+        with torch.inference_mode(False), torch.enable_grad():  # whatever a cell has set for the whole notebook
+            return _called(function, arguments, constructor, cotangent, sources)
     except (Exception, SystemExit, Unfinished) as error:
         return Attempt(fault=_told(error, function, arguments, constructor))
+
+
+def _called(
+    function: Callable,
+    arguments: dict[str, Any],
+    constructor: tuple[str, ...] | None,
+    cotangent: torch.Tensor | None,
+    sources: dict[str, torch.Tensor],
+) -> Attempt:
+    """Return what comes of the call itself; raises what the answer raises."""
+    if constructor is None:
+        value = function(**arguments)
+    else:
+        module = function(**{name: arguments[name] for name in constructor})
+        own, expected = _shapes(module.state_dict()), _shapes(arguments["state"])
+        if own != expected:
+            return Attempt(fault={"kind": "parameters", "got": own, "expected": expected})
+        module.load_state_dict(arguments["state"])
+        given = (*constructor, "state")
+        value = module(**{name: each for name, each in arguments.items() if name not in given})
+    if isinstance(value, bool):
+        value = torch.tensor(value)
+    fault = _unfit(value)
+    if fault:
+        return Attempt(fault=fault)
+    gradients = {}
+    if cotangent is not None:
+        if constructor is not None:
+            sources |= {f"state.{name}": each for name, each in module.named_parameters()}
+        first = value if torch.is_tensor(value) else value[0]
+        if not first.requires_grad:
+            return Attempt(fault={"kind": "no gradient"})
+        if first.shape != cotangent.shape:
+            return Attempt(fault={"kind": "value", "got": f"tensor of shape {tuple(first.shape)}"})
+        # Not `grad(first, sources, cotangent)`: that imports sympy, a third of a second in every worker.
+        found = torch.autograd.grad((first * cotangent).sum(), list(sources.values()), allow_unused=True)
+        gradients = {
+            name: torch.zeros_like(source) if each is None else each
+            for (name, source), each in zip(sources.items(), found, strict=True)
+        }
+    # A copy: what an answer does later to a tensor that it gave is not part of the answer.
+    copies = tuple(each.detach().clone() for each in ((value,) if torch.is_tensor(value) else value))
+    return Attempt(copies[0] if torch.is_tensor(value) else copies, gradients)
 
 
 def _shapes(state: dict[str, torch.Tensor]) -> str:
     """Return the names of parameters, each with its shape, in the order of the alphabet."""
     return ", ".join(f"{name} {tuple(each.shape)}" for name, each in sorted(state.items())) or "none"
+
+
+def ordinary(tensor: torch.Tensor) -> bool:
+    """Tell whether a tensor is of a kind that can be sent and compared; not of 8 bits in floating point, for one."""
+    return tensor.dtype in ORDINARY and tensor.dim() <= MOST_AXES and not tensor.is_quantized
 
 
 def _unfit(value: Any) -> dict[str, Any] | None:
@@ -128,8 +150,9 @@ def _unfit(value: Any) -> dict[str, Any] | None:
             return {"kind": "value", "got": "None" if each is None else type(each).__name__}
         if each.layout != torch.strided or each.device.type != "cpu" or each.is_nested:
             return {"kind": "layout", "got": f"{each.layout} tensor on {each.device}"}
-        if each.is_quantized or each.dtype == torch.complex128:  # what a frame does not carry
-            return {"kind": "layout", "got": f"tensor of {str(each.dtype).removeprefix('torch.')}"}
+        if not ordinary(each):
+            axes = f" with {each.dim()} axes" if each.dim() > MOST_AXES else ""
+            return {"kind": "layout", "got": f"tensor of {str(each.dtype).removeprefix('torch.')}{axes}"}
     return None
 
 

@@ -60,7 +60,7 @@ FOR_WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
 def limit(memory: int, seconds: float) -> None:
     """Bound what this process may use: address space beyond what it has now, seconds of computing, open files."""
     bounds = {
-        resource.RLIMIT_CPU: int(seconds) + 1,
+        resource.RLIMIT_CPU: int(seconds) + 5,  # what packs the replies computes as well
         resource.RLIMIT_FSIZE: 0,
         resource.RLIMIT_NOFILE: 64,
         resource.RLIMIT_CORE: 0,
