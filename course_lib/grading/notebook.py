@@ -2,10 +2,8 @@
 
 import contextlib
 import io
-import signal
 import sys
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -18,12 +16,11 @@ from course_lib.grading.engine import TaskResult, fresh_seed, judge_task
 from course_lib.grading.exercise import Exercise, Task
 from course_lib.grading.reports import learner, learner_html
 from course_lib.grading.sandbox.limits import Limits
-from course_lib.grading.sandbox.worker.attempt import Unfinished, attempt
+from course_lib.grading.sandbox.worker.attempt import at_most, attempt
 from course_lib.grading.wording import shorten
 from course_lib.project import CourseError, root
 
 PRINTED = 800  # characters of what an answer prints
-ON_THE_CLOCK = 5  # so many times longer than computing may what an answer does take
 OWN_FOLDER = "my_exercises"
 _EARNED: dict[str, dict[str, int]] = {}  # the points of what was checked in this notebook: exercise, then function
 
@@ -146,34 +143,6 @@ def _asked(function: Callable, task: Task, question: Asked, exercise: Exercise) 
     except BaseException as error:  # an answer may raise what is no Exception
         fault = {"kind": "raised", "error": type(error).__name__, "message": str(error), "line": None, "text": ""}
         return Answer(problem=no_value(fault, question.arguments))
-
-
-@contextlib.contextmanager
-def at_most(seconds: float) -> Iterator[None]:
-    """Interrupt what runs inside after so many seconds of computing, or many more on the clock, where that can be done.
-
-    It cannot on Windows, nor outside of the main thread.
-    """
-    if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def interrupt(number, frame):
-        if number == signal.SIGPROF:
-            raise Unfinished(f"more than {seconds:g} seconds of computing")
-        raise Unfinished(f"more than {ON_THE_CLOCK * seconds:g} seconds on the clock")
-
-    clock = signal.ITIMER_REAL, ON_THE_CLOCK * seconds
-    timers = {signal.SIGPROF: (signal.ITIMER_PROF, seconds), signal.SIGALRM: clock}
-    before = {number: signal.signal(number, interrupt) for number in timers}
-    for timer, after in timers.values():
-        signal.setitimer(timer, after)
-    try:
-        yield
-    finally:
-        for number, (timer, _) in timers.items():
-            signal.setitimer(timer, 0)
-            signal.signal(number, before[number])
 
 
 def _printed(function: Callable, task: Task, result: TaskResult) -> str:

@@ -49,7 +49,7 @@ def test_every_report_has_its_numbers_within_the_width_of_a_terminal(exercise, t
     for mistake in task.mistakes[:4]:
         result, problem = shown(exercise, task, mistake)
         room = learner.WIDTH - len(learner.INDENT) - 2
-        assert max((len(line) for line in evidence.text(problem)), default=0) <= room if problem else True
+        assert all(len(line) <= room for line in (evidence.text(problem) if problem else []))
         html = learner_html.report(exercise, [result], "0/1")
         assert html.count("<details") == html.count("</details>") >= len(task.properties)
 

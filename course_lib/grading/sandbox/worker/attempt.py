@@ -1,8 +1,11 @@
 """One call of a learner's function or class: what came of it, as plain facts that can cross to another process."""
 
+import contextlib
 import inspect
+import signal
+import threading
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from types import CodeType
@@ -50,6 +53,38 @@ def _compiled(source: str) -> CodeType:
 
 class Unfinished(BaseException):
     """A call took too long. Not an Exception, so that `except Exception` in an answer does not swallow it."""
+
+
+ON_THE_CLOCK = 5  # so many times longer than computing may what an answer does take
+
+
+@contextlib.contextmanager
+def at_most(seconds: float) -> Iterator[None]:
+    """Interrupt what runs inside after so many seconds of computing, or many more on the clock, where that can be done.
+
+    It cannot on Windows, nor outside of the main thread. A busy machine does not make an answer wrong, and one that
+    sleeps ends as well. In a worker this is a kindness: the limit that counts is the grader's own.
+    """
+    if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def interrupt(number, frame):
+        if number == signal.SIGPROF:
+            raise Unfinished(f"more than {seconds:g} seconds of computing")
+        raise Unfinished(f"more than {ON_THE_CLOCK * seconds:g} seconds on the clock")
+
+    clock = signal.ITIMER_REAL, ON_THE_CLOCK * seconds
+    timers = {signal.SIGPROF: (signal.ITIMER_PROF, seconds), signal.SIGALRM: clock}
+    before = {number: signal.signal(number, interrupt) for number in timers}
+    for timer, after in timers.values():
+        signal.setitimer(timer, after)
+    try:
+        yield
+    finally:
+        for number, (timer, _) in timers.items():
+            signal.setitimer(timer, 0)
+            signal.signal(number, before[number])
 
 
 @dataclass

@@ -5,7 +5,6 @@ import contextlib
 import gc
 import os
 import random
-import signal
 import sys
 from typing import Any
 
@@ -14,32 +13,6 @@ import cells
 import frames
 import lockdown
 import torch
-
-ON_THE_CLOCK = 5  # so many times longer than computing may what an answer does take
-
-
-@contextlib.contextmanager
-def at_most(seconds: float):
-    """Interrupt what runs inside after so many seconds of computing, or five times as many on the clock.
-
-    A busy machine does not make an answer wrong; one that sleeps ends as well. A kindness: the limit that counts is the
-    grader's own.
-    """
-
-    def interrupt(number, frame):
-        if number == signal.SIGPROF:
-            raise attempt.Unfinished(f"more than {seconds:g} seconds of computing")
-        raise attempt.Unfinished(f"more than {ON_THE_CLOCK * seconds:g} seconds on the clock")
-
-    signal.signal(signal.SIGPROF, interrupt)
-    signal.signal(signal.SIGALRM, interrupt)
-    signal.setitimer(signal.ITIMER_PROF, seconds)
-    signal.setitimer(signal.ITIMER_REAL, ON_THE_CLOCK * seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_PROF, 0)
-        signal.setitimer(signal.ITIMER_REAL, 0)
 
 
 def work(requests: int, replies: int, output: int, lock: dict[str, Any]) -> None:
@@ -72,7 +45,7 @@ def work(requests: int, replies: int, output: int, lock: dict[str, Any]) -> None
     names: dict[str, Any] = {"__name__": "__main__" if job["main"] else "answers", "__builtins__": builtins}
     refused = frozenset(cells.WAYS_ROUND.split()) if job["forbidden"] else frozenset()
     # A cell may take longer than a call: it may train, or be the whole of a module.
-    stops = cells.run(job["cells"], names, lambda: at_most(job["seconds"] / 2), refused)
+    stops = cells.run(job["cells"], names, lambda: attempt.at_most(job["seconds"] / 2), refused)
     defined = [name for name in job["functions"] if callable(names.get(name))]
     say(replies, {"defined": defined, "stops": stops}, {})
     while True:
@@ -113,7 +86,7 @@ def answer(
     given = {name: each for name, each in arguments.items() if torch.is_tensor(each)}
     making = tuple(constructor) if constructor is not None else None
     try:
-        with at_most(seconds):
+        with attempt.at_most(seconds):
             tried = attempt.attempt(function, arguments, making, tensors.get("cotangent"))
     except BaseException as error:
         kind = "unfinished" if isinstance(error, attempt.Unfinished) else "raised"
