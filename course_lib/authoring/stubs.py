@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 
 from nbformat import NotebookNode
-from nbformat.v4 import new_markdown_cell
+from nbformat.v4 import new_code_cell, new_markdown_cell
 
 from course_lib.authoring.leaks import leaked_lines
 from course_lib.authoring.notebooks import as_json, find_texts, number_cells, read_notebook, read_text
@@ -82,12 +82,14 @@ def _give(home: Path, name: str, content: Callable[[], str]) -> None:
 
 
 def derive(text: Path, find_exercise: Callable) -> NotebookNode:
-    """Return the notebook for learners: answers taken out, difficulty and hints put in.
+    """Return the notebook for learners: answers taken out; difficulty, examples and hints put in.
 
     Raises CourseError for an answer without its markers, and for an exercise without a cell for the answer.
     """
+    from course_lib.authoring.statement_examples import example_of_answer  # brings torch, as `_declared` does
+
     notebook = read_text(text)
-    cells, exercise, hints = [], None, ()
+    cells, exercise, declared, hints = [], None, None, ()
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
             cell.source = TEXT_ANSWER.sub("", cell.source).strip().replace("# Solutions: ", "# Exercises: ", 1)
@@ -101,6 +103,8 @@ def derive(text: Path, find_exercise: Callable) -> NotebookNode:
                 head = f"{heading[0]} {declared.title}\n\n{_effort(declared)}"
                 cell.source = cell.source.replace(heading[0], head, 1)
         elif "answer" in cell.metadata.get("tags", []):
+            if example := example_of_answer(declared, cell.source):
+                cells.append(new_code_cell(example, metadata={"tags": ["not-graded"]}))
             if hints:
                 cells.append(new_markdown_cell(_folded(hints)))
                 hints = ()

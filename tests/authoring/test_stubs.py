@@ -80,7 +80,7 @@ class Longer:
 
 def find_exercise(id):
     title, hints = "Half of it" if id == "07.1" else "The longer one", ("Look.", "Plan **it**.", f"Nearly {id}.")
-    return SimpleNamespace(title=title, difficulty=2, minutes=10, points=5, hints=hints)
+    return SimpleNamespace(title=title, difficulty=2, minutes=10, points=5, hints=hints, tasks=())
 
 
 @pytest.fixture
@@ -155,7 +155,7 @@ def test_check_finds_missing_drifted_and_left_over_exercises(course, solutions, 
 
 def test_changed_hints_are_drift(course, solutions, capsys):
     stubs.make(course.home, find_exercise)
-    changed = SimpleNamespace(title="Half of it", difficulty=3, minutes=10, points=5, hints=("Look.",))
+    changed = SimpleNamespace(title="Half of it", difficulty=3, minutes=10, points=5, hints=("Look.",), tasks=())
     assert stubs.check(course.home, lambda id: changed) == 1
     assert "differs" in capsys.readouterr().out
 
@@ -214,7 +214,9 @@ def test_a_line_of_an_answer_that_can_be_read_in_the_stub_is_a_leak(course, solu
 
 def test_a_hint_may_be_nearly_the_line_and_not_the_line(course, solutions, capsys):
     def hinting(hint):
-        return lambda id: SimpleNamespace(title="Half of it", difficulty=1, minutes=1, points=1, hints=(hint,))
+        return lambda id: SimpleNamespace(
+            title="Half of it", difficulty=1, minutes=1, points=1, hints=(hint,), tasks=()
+        )
 
     assert leaks(course, capsys, hinting("`x * 0.5 + ...`")) == []
     assert leaks(course, capsys, hinting("Write `return x * 0.5 + total`.")) == ["x * 0.5 + total"]

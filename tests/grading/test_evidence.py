@@ -11,7 +11,7 @@ from course_lib.grading.catalogue import catalogue
 from course_lib.grading.checks import difference
 from course_lib.grading.engine import judge_task
 from course_lib.grading.problem import Problem
-from course_lib.grading.reports import evidence, learner, learner_html
+from course_lib.grading.reports import as_code, evidence, learner, learner_html
 
 COURSE = catalogue()
 TASKS = [pytest.param(exercise, task, id=task.function) for exercise in COURSE for task in exercise.tasks]
@@ -33,7 +33,7 @@ def test_a_failure_is_repeated_by_pasting_its_code(exercise, task):
             continue
         names = {task.function: mistake.implementation}
         with contextlib.redirect_stdout(io.StringIO()) as printed:
-            exec(evidence.code(problem, task), names)
+            exec(as_code.code(problem, task), names)
         assert printed.getvalue()
         if problem.kind == "value" and not problem.where and not task.outputs and len(problem.asked) == 1:
             whole = problem.whole or (problem.got, problem.expected)
@@ -70,14 +70,14 @@ def test_a_large_tensor_is_named_by_its_shape_and_stands_in_the_code():
     (task,) = COURSE.find("02.4").tasks
     problem = Problem("sum", {"weights": numbers.view(2, 5, 6)}, got=numbers, expected=1)
     assert evidence.text(problem) == ["weights  of shape (2, 5, 6)"]
-    assert "59.0" in evidence.code(problem, task)
+    assert "59.0" in as_code.code(problem, task)
 
 
 def test_infinite_numbers_can_be_pasted():
     (task,) = COURSE.find("02.4").tasks
     weights = torch.tensor([[[float("inf"), float("nan"), 1e30]]])
     names = {"coverage_penalty": lambda weights: weights}
-    exec(evidence.code(Problem("sum", {"weights": weights}, got=weights, expected=1), task), names)
+    exec(as_code.code(Problem("sum", {"weights": weights}, got=weights, expected=1), task), names)
     torch.testing.assert_close(names["got"], weights, equal_nan=True)
 
 

@@ -1,16 +1,13 @@
-"""What a failing check shows: the numbers of one failing call, what came beside what was expected, the case as code."""
+"""What a failing check shows: the numbers of one failing call, and what came beside what was expected."""
 
 import math
-import re
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-import numpy
 import torch
 
 from course_lib.grading.checks import SHOWN_WHOLE, differs
-from course_lib.grading.exercise import Task
 from course_lib.grading.problem import Problem
 from course_lib.grading.sandbox.worker.attempt import Given
 from course_lib.grading.wording import DIGITS, describe, shorten
@@ -107,8 +104,8 @@ def lines(shown: Shown, most: int = SHOWN, room: int = WIDEST) -> list[str]:
         marks = shown.wrong.flatten().tolist()
         cells = [cell + ("*" if mark else " ") for cell, mark in zip(cells, marks, strict=True)]
     width = max(map(len, cells))
-    nested = list(_nested([cell.rjust(width) for cell in cells], value.shape))
-    return nested if max(map(len, nested)) <= room else [f"of shape {tuple(value.shape)}"]
+    written = list(nested([cell.rjust(width) for cell in cells], value.shape))
+    return written if max(map(len, written)) <= room else [f"of shape {tuple(value.shape)}"]
 
 
 def number(entry: float | int | bool, digits: int = DIGITS) -> str:
@@ -122,7 +119,7 @@ def number(entry: float | int | bool, digits: int = DIGITS) -> str:
     return describe(entry, digits)
 
 
-def _nested(cells: list[str], shape: torch.Size) -> Iterator[str]:
+def nested(cells: list[str], shape: torch.Size) -> Iterator[str]:
     """Yield the lines of nested brackets, a line for each row along the last axis."""
     if not shape:
         yield cells[0].strip()
@@ -131,94 +128,10 @@ def _nested(cells: list[str], shape: torch.Size) -> Iterator[str]:
     else:
         size = len(cells) // shape[0]
         for number in range(shape[0]):
-            inner = list(_nested(cells[number * size : (number + 1) * size], shape[1:]))
+            inner = list(nested(cells[number * size : (number + 1) * size], shape[1:]))
             inner[-1] += "]" if number == shape[0] - 1 else ","
             for place, line in enumerate(inner):
                 yield ("[" if number == place == 0 else " ") + line
-
-
-# ---------------------------------------------------------------- the case as code
-
-
-def code(problem: Problem, task: Task) -> str:
-    """Return Python to paste below an answer: the arguments, the calls that were made, and what was expected.
-
-    Empty where the problem is not about a call.
-    """
-    if not arguments(problem):
-        return ""
-    first, *others = problem.asked or (problem.case,)
-    graded = problem.cotangent is not None
-    written = ["import torch", "", *_assignments(first, graded=graded), *_call(task, first)]
-    if graded:
-        output = "got[0]" if task.outputs else "got"
-        written += [f"weight = {_literal(problem.cotangent)}  # what each entry of the output counts"]
-        written += [f"({output} * weight).sum().backward()", f"print({_graded(problem, task)}.grad)"]
-    for number, case in enumerate(others, start=2):
-        changed = {name: case[name] for name in case if not same(case[name], first[name])}
-        written += ["", f"# call {number} of this property{f': {problem.after}' if problem.after else ''}"]
-        written += [*_assignments(changed, f"_{number}"), *_call(task, case, changed, f"_{number}")]
-    if compared := comparison(problem):
-        written += ["", f"# what is expected{f', {problem.where}' if problem.where else ''}"]
-        written += [f"expected = {_literal(compared[1].value)}", "print(expected)"]
-    source = "\n".join(written)
-    infinite = sorted(set(re.findall(r"(?<![\w\"'])(inf|nan)\b", source)))
-    return (f"from math import {', '.join(infinite)}\n\n" if infinite else "") + source
-
-
-def _assignments(case: dict[str, Any], suffix: str = "", graded: bool = False) -> list[str]:
-    written = []
-    for name, value in case.items():
-        line = f"{name}{suffix} = {_literal(value)}"
-        if graded and torch.is_tensor(value) and value.is_floating_point():
-            line += ".requires_grad_()"
-        written.append(line + (f"  # {value.title}" if isinstance(value, Given) else ""))
-    return written
-
-
-def _call(task: Task, case: dict[str, Any], changed: Collection[str] = (), suffix: str = "") -> list[str]:
-    """Return the lines of one call; the arguments in `changed` have the suffix behind their names."""
-
-    def written(names) -> str:
-        return ", ".join(f"{name}={name}{suffix if name in changed else ''}" for name in names)
-
-    got = f"got{suffix}"
-    if task.constructor is None:
-        return [f"{got} = {task.function}({written(case)})", f"print({got})"]
-    made = [f"module{suffix} = {task.function}({written(task.constructor)})"]
-    made += [f"module{suffix}.load_state_dict(state{suffix if 'state' in changed else ''})"]
-    return [*made, f"{got} = module{suffix}({written(task.parameters)})", f"print({got})"]
-
-
-def _graded(problem: Problem, task: Task) -> str:
-    """Return the tensor, in the code, whose gradient a problem is about."""
-    name = problem.where.rpartition(" ")[2]
-    return name if name in problem.case or task.constructor is None else f"module.{name}"
-
-
-def _literal(value: Any) -> str:
-    """Return Python that makes a value again.
-
-    >>> _literal(torch.tensor([[0.1, 2.0], [1.0, 1e-5]]))
-    'torch.tensor([[0.1, 2.0], [1.0, 1e-05]])'
-    >>> _literal(torch.zeros(0, 3))
-    'torch.empty(0, 3)'
-    """
-    if isinstance(value, dict):
-        return "{" + ", ".join(f"{name!r}: {_literal(each)}" for name, each in value.items()) + "}"
-    if isinstance(value, tuple):
-        return f"({', '.join(map(_literal, value))})"
-    if isinstance(value, Given):
-        return f"({value.source})"
-    if not torch.is_tensor(value):
-        return repr(value)
-    kind = "" if value.dtype in (torch.float32, torch.int64, torch.bool) else f", dtype={value.dtype}"
-    if not value.numel():
-        return f"torch.empty({', '.join(map(str, value.shape))}{kind})"
-    entries = value.detach().flatten().tolist()
-    # The shortest number that is the same in float32: 0.1, and not 0.10000000149011612.
-    entries = [str(numpy.float32(each)) if value.dtype == torch.float32 else repr(each) for each in entries]
-    return f"torch.tensor({' '.join(line.strip() for line in _nested(entries, value.shape))}{kind})"
 
 
 def same(one: Any, other: Any) -> bool:

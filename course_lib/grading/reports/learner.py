@@ -8,7 +8,7 @@ import textwrap
 from course_lib.grading.engine import RANDOM_CASES, TaskResult
 from course_lib.grading.exercise import Exercise
 from course_lib.grading.problem import Problem
-from course_lib.grading.reports import evidence
+from course_lib.grading.reports import as_code, evidence
 from course_lib.grading.wording import finding, in_short, sentence, shorten
 
 WIDTH = 88
@@ -42,7 +42,7 @@ def code(results: list[TaskResult]) -> str:
 def code_of(result: TaskResult) -> str:
     """Return the first case on which a function fails as Python to paste; empty where there is none."""
     problem = shown_problem(result)
-    return evidence.code(problem, result.task) if problem else ""
+    return as_code.code(problem, result.task) if problem else ""
 
 
 def shown_problem(result: TaskResult) -> Problem | None:

@@ -12,7 +12,7 @@ import torch
 from course_lib.grading.engine import TaskResult, Verdict
 from course_lib.grading.exercise import Exercise
 from course_lib.grading.problem import Problem
-from course_lib.grading.reports import evidence, learner
+from course_lib.grading.reports import as_code, evidence, learner
 from course_lib.grading.wording import finding, in_short
 
 GREEN, RED = "#2f8f5b", "#d1495b"
@@ -64,7 +64,7 @@ def _property(verdict: Verdict, result: TaskResult, shown: Problem | None, prefi
         after = f"after {problem.after}: " if problem.after else ""
         body = f"<p>{_escaped(after + in_short(problem, result.task))}</p>{_numbers(problem)}"
         body += f"<p>Your function printed:</p><pre>{_escaped(printed)}</pre>" if printed else ""
-        code = evidence.code(problem, result.task)
+        code = as_code.code(problem, result.task)
         body += f"<details><summary>this case as code</summary><pre>{_escaped(code)}</pre></details>"
     else:
         body = _escaped(learner.told_beside(problem, shown, result) if shown else finding(problem, result.task))
