@@ -22,5 +22,5 @@ def learner_place(package: str):
 
     with contextlib.suppress(CourseError):  # the package was installed without the rest of the course
         if package == OWN:
-            return Place(catalogue(package), root() / "my_exercises", root() / "exercises")
+            return Place(catalogue(package), root() / "my_exercises")
     return Place(catalogue(package), Path.cwd() / "my_exercises")

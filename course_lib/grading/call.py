@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from course_lib.grading.causes import forbidden_operator
 from course_lib.grading.operators_used import operators_used
 from course_lib.grading.problem import Problem
 from course_lib.grading.sandbox.worker import frames
@@ -132,7 +133,12 @@ FAULTS = {  # what `worker.attempt` calls the ways in which a call gives no valu
 
 
 def no_value(fault: Mapping[str, Any], arguments: "Case") -> Problem:
-    """Return the problem of a call that gave no value; `fault` is what `worker.attempt` tells of it."""
+    """Return the problem of a call that gave no value; `fault` is what `worker.attempt` tells of it.
+
+    In a worker the dispatcher itself refuses what is forbidden: here that is told as it is told of other answers.
+    """
+    if operator := forbidden_operator(str(fault.get("message", ""))):
+        return Problem("forbidden", got=operator)
     return Problem(FAULTS[fault["kind"]], arguments, fault=fault)
 
 

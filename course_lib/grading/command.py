@@ -27,7 +27,7 @@ from course_lib.grading.sandbox.fork_server import CannotStart, ForkServer, firs
 from course_lib.grading.sandbox.limits import Limits
 from course_lib.grading.sandbox.tiers import TIERS
 from course_lib.grading.session import InProcessSession, SandboxedSession, Session
-from course_lib.project import CourseError, find_chapter
+from course_lib.project import CourseError
 
 LIMITS = Limits()
 SHELL = "course hint {}", "course hint {} {}"  # how to ask for the next hint, and for one of a number
@@ -35,11 +35,10 @@ SHELL = "course hint {}", "course hint {} {}"  # how to ask for the next hint, a
 
 @dataclass(frozen=True)
 class Place:
-    """Where a learner works: the exercises, the folder of their own notebooks, and that of the untouched ones."""
+    """Where a learner works: the exercises, and the folder of their own notebooks."""
 
     catalogue: Catalogue
     own: Path
-    untouched: Path | None = None  # None where only files that are named can be checked
 
 
 class Whole(Protocol):
@@ -66,11 +65,11 @@ def check(
     """Check chapters ("02"), exercises ("02.3") or files, print a report, and return the exit code.
 
     The file is run by workers of `started`, or in this process where there is none. Of several exercises each has its
-    line, and the first that fails its details, or with `every` all of them; with `show`, the case that fails is printed
-    as code. Exit codes: 0, all right; 1, some check failed. Raises CourseError (exit code 2) for an unknown target, a
-    file that cannot be read, a function that is missing, or, where more than one exercise was asked for, a cell that is
-    not Python; what is there is then reported first. With `as_json`, one JSON object a target is all that is printed,
-    and what is wrong stands in it as "error".
+    line, and the first that was written and fails its details, or with `every` all of them; with `show`, the case that
+    fails is printed as code. Exit codes: 0, all right; 1, some check failed. Raises CourseError (exit code 2) for an
+    unknown target, a file that cannot be read, a function that is missing, or, where more than one exercise was asked
+    for, a cell that is not Python; what is there is then reported first. With `as_json`, one JSON object a target is
+    all that is printed, and what is wrong stands in it as "error".
     """
     codes = []
     for number, target in enumerate(targets):
@@ -91,13 +90,16 @@ def check(
 
 def _report(checking: "_Check", every: bool, show: bool) -> int:
     """Print the report on one target, and return its exit code."""
-    target, first = checking.target, None
+    target, failed = checking.target, []
     in_lines = len(checking.asked) > 1 and not every
     for exercise, results in checking.judged():
-        if first is None and learner.earned(results) < learner.total(results):
-            first = exercise, results
+        if learner.earned(results) < learner.total(results):
+            failed.append((exercise, results))
         told = learner.line(exercise, results) if in_lines else learner.render(exercise, results, str(checking.path))
         typer.echo(learner.coloured(told) + ("" if in_lines else "\n"))
+    # What somebody has written and got wrong is more urgent than what is still to be written.
+    written = [each for each in failed if not all(map(learner.unwritten, each[1]))]
+    first = next(iter(written + failed), None)
     if in_lines and first:
         typer.echo("\n" + learner.coloured(learner.render(*first, str(checking.path))) + "\n")
     if first and (code := learner.code(first[1])):
@@ -301,19 +303,21 @@ def _is_exercise(target: str) -> bool:
 
 
 def _own_notebook(place: Place, chapter: str) -> Path:
-    """Return the learner's copy of a chapter's exercises, or the untouched page where there is no copy."""
+    """Return the learner's copy of a chapter's exercises."""
     # What Jupyter duplicates has a longer name than the copy that the learner was given.
     own = sorted(place.own.glob(f"{chapter}_*.ipynb"), key=lambda path: len(path.name))
-    if not own and place.untouched is None:
-        raise CourseError(f"there is no notebook of chapter {chapter} in {place.own}: name the file to check")
-    path = own[0] if own else find_chapter(place.untouched, chapter, ".ipynb")
-    here = Path.cwd()
+    if not own:
+        first = f"`course start {chapter}` puts one there, or name the file to check"
+        raise CourseError(f"there is no notebook of chapter {chapter} in {place.own}: {first}")
+    path, here = own[0], Path.cwd()
     return path.relative_to(here) if path.is_relative_to(here) else path
 
 
 def _asked_by(catalogue: Catalogue, path: Path, cells: list[Cell]) -> tuple[Exercise, ...]:
     """Return the exercises of which the file defines a function."""
     found = [each for each in catalogue if any(_written(task, cells) for task in each.tasks)]
+    if not found and not any(cell.source.strip() for cell in cells):
+        raise CourseError(f"{path} holds no code: the answers go into a copy of the exercises, see `course start`")
     if not found:
         raise CourseError(f"{path} does not define a function that any exercise asks for")
     return tuple(found)

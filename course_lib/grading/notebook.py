@@ -42,11 +42,14 @@ class Report:
 def check(function: Callable, package: str = OWN) -> None:
     """Check the answer to an exercise and show what was found.
 
-    The exercise is found by the name of `function`, in the catalogue `package`. Fixed examples, edge cases and fresh
+    The exercise is found by the name of `function`, or of the variable that holds a lambda, a `partial` or a module, in
+    the catalogue `package`. Fixed examples, edge cases and fresh
     random cases are checked, as they are by `course check`; the points are noted beside a learner's own notebook.
     """
     name = getattr(function, "__name__", None)
-    found = catalogue(package).find_task(name) if name and callable(function) else None
+    called = [name, *_names_of(function, sys._getframe(1).f_globals)]
+    known = (catalogue(package).find_task(each) for each in called if each)
+    found = next(filter(None, known), None) if callable(function) else None
     if found is None:
         meant = get_close_matches(str(name), _asked_for(package), n=1, cutoff=0.8)
         instead = f"did you mean {meant[0]}?" if meant else "give check the function that the statement names."
@@ -81,6 +84,11 @@ def progress(package: str = OWN) -> None:
     from course_lib.grading import command
 
     command.show_progress(command.Place(catalogue(package), _own_folder()))
+
+
+def _names_of(value: Any, names: dict[str, Any]) -> list[str]:
+    """Return the variables that hold a value: what has no name of its own was given one by the cell that calls."""
+    return [name for name, each in list(names.items()) if each is value]
 
 
 def _asked_for(package: str) -> list[str]:

@@ -9,6 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from course_lib.grading.causes import cause
 from course_lib.grading.wording import shorten
 from course_lib.project import CourseError
 
@@ -36,7 +37,12 @@ class Cell:
 
     def defines(self, name: str) -> bool:
         """Tell whether this function or class is written here, whether or not the cell comes to its end."""
-        return re.search(rf"^[ \t]*(def|class) {name}\b", self.source, re.MULTILINE) is not None
+        return re.search(rf"^[ \t]*(def|class) {name}\b|^{name}\s*=(?!=)", self.source, re.MULTILINE) is not None
+
+    def gives(self, name: str) -> bool:
+        """Tell whether this cell, had it come to its end, would have given something this name."""
+        imported = rf"^[ \t]*(from .* )?import\b.*\b{name}\b"
+        return self.defines(name) or re.search(imported, self.source, re.MULTILINE) is not None
 
 
 @dataclass(frozen=True)
@@ -61,6 +67,10 @@ class Submission:
     def broken(self) -> tuple[Stop, ...]:
         """The cells that are no Python."""
         return tuple(stop for stop in self.stops if stop.broken)
+
+    def why_undefined(self, name: str) -> str:
+        """Return the sentence about the cell that would have defined `name`, had it not stopped before; else ""."""
+        return next((stop.sentence for stop in self.stops if stop.cell.gives(name)), "")
 
     def why_missing(self, *functions: str) -> str:
         """Say that the file does not define `functions`, after the cause where a cell is to blame."""
@@ -94,7 +104,9 @@ def after_running(path: str, cells: list[Cell], defined: Iterable[Any], stops: I
             sentence = f"{cell.title} is not Python{where}: {shorten(message, 160)}"
         else:
             where = f" in line {line}" if line is not None else ""
-            what = "did not end in time" if error == "Unfinished" else f"stopped{where} with {error}: {message}"
+            found = cause(error, message)
+            why = f"{where}: {found}" if found else f"{where} with {error}: {message}"
+            what = "did not end in time" if error == "Unfinished" else f"stopped{why}"
             sentence = shorten(f"{cell.title} {what}", 240)
         told.append(Stop(cell, sentence, bool(stop["broken"])))
     written = tuple(re.findall(r"^(?:def|class) (\w+)", "\n".join(cell.source for cell in cells), re.MULTILINE))

@@ -9,11 +9,13 @@ import os
 import re
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Protocol
 
 import torch
 
 from course_lib.grading.call import Answer, Answerer, Asked, Round, fitting, in_process, no_value
+from course_lib.grading.causes import undefined_name
 from course_lib.grading.exercise import Exercise, Task
 from course_lib.grading.notebook_file import Cell, Submission, after_running
 from course_lib.grading.problem import Problem
@@ -56,7 +58,8 @@ class InProcessSession:
 
     def answerer(self, exercise: Exercise, task: Task) -> Answerer:
         """Return the function itself, behind the seam."""
-        return in_process(self.names[task.function], task, exercise.forbidden)
+        answer = in_process(self.names[task.function], task, exercise.forbidden)
+        return lambda asked: [_explained(each, self._submission) for each in answer(asked)]
 
 
 class SandboxedSession:
@@ -114,7 +117,7 @@ class SandboxedSession:
         return answer
 
     def _ask(self, exercise: Exercise, asked: Round) -> list[Answer]:
-        conversation, _ = self._worker(exercise.forbidden)
+        conversation, submission = self._worker(exercise.forbidden)
         conversation.send(asked.frame)
         head, reply = conversation.receive()
         try:
@@ -123,7 +126,7 @@ class SandboxedSession:
                 number, _, own = name.partition(".")
                 tensors[int(number)][own] = each
             return [
-                _believed(told, got, asked.task, question)
+                _explained(_believed(told, got, asked.task, question), submission)
                 for told, got, question in zip(head["answers"], tensors, asked.questions, strict=True)
             ]
         except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError):
@@ -178,6 +181,16 @@ class SandboxedSession:
 
 def _key(forbidden: Mapping[str, str]) -> tuple:
     return tuple(sorted(forbidden.items()))
+
+
+def _explained(answer: Answer, submission: Submission) -> Answer:
+    """Return the answer; where it misses a name, it tells of the cell that stopped before it could define that."""
+    fault = answer.problem.fault if answer.problem else {}
+    name = undefined_name(fault.get("error", ""), fault.get("message", ""))
+    if not name or not (why := submission.why_undefined(name)):
+        return answer
+    message = f"{fault['message']}, since {why}"
+    return replace(answer, problem=replace(answer.problem, fault={**fault, "message": message}))
 
 
 def _believed(told: dict, got: dict[str, torch.Tensor], task: Task, question: Asked) -> Answer:

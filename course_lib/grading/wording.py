@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from course_lib.grading.causes import cause
 from course_lib.grading.checks import SHOWN_WHOLE
 from course_lib.grading.problem import Problem
 from course_lib.grading.sandbox.worker.attempt import Given
@@ -159,7 +160,9 @@ def _no_value(problem: Problem, task: "Task") -> str:
     if problem.kind == "time":
         used = f": {shorten(fault['message'], 60)}" if fault["message"] else ""
         return f"{name} did not end in time{', still' + where if where else ''}{used}"
-    return f"{name} stopped with {shorten(fault['error'] + where + ': ' + fault['message'], 240)}"
+    if found := cause(fault["error"], fault["message"]):
+        return f"{name} stopped{where}: {shorten(found, 240)}"
+    return f"{name} stopped with {shorten(fault['error'] + where + ': ' + fault['message'], 480)}"
 
 
 def _expected_kind(task: "Task") -> str:

@@ -24,13 +24,15 @@ def render(exercise: Exercise, results: list[TaskResult], place: str = "", hint:
         lines += _task_lines(result, prefix)
     if earned(results) < total(results):
         lines[-1] = beside(lines[-1], f"hint: {hint.format(exercise.id)}")
-    lines += wrapped(f"checked on {_cases(results)}", "")
+    if not all(map(unwritten, results)):
+        lines += wrapped(f"checked on {_cases(results)}", "")
     return "\n".join(lines)
 
 
 def line(exercise: Exercise, results: list[TaskResult]) -> str:
     """Return what one exercise comes to, in one line."""
-    mark = "ok" if earned(results) == total(results) else "FAIL"
+    wrong = "to do" if all(map(unwritten, results)) else "FAIL"
+    mark = "ok" if earned(results) == total(results) else wrong
     return beside(f"  {mark:<7}{exercise.id}  {exercise.title}", f"{earned(results)}/{total(results)}")
 
 
@@ -49,6 +51,11 @@ def shown_problem(result: TaskResult) -> Problem | None:
     """Return the first problem that is about a call: the one whose numbers are shown."""
     problems = (verdict.problem for verdict in result.verdicts if verdict.problem)
     return next((each for each in problems if evidence.arguments(each)), None)
+
+
+def unwritten(result: TaskResult) -> bool:
+    """Tell whether nobody has begun to write the function: of its properties there is nothing to say."""
+    return all(each.problem is not None and each.problem.kind in ("unwritten", "later") for each in result.verdicts)
 
 
 def diagnosis(result: TaskResult) -> list[str]:
@@ -129,6 +136,11 @@ def as_dictionary(exercise: Exercise, results: list[TaskResult]) -> dict:
 
 
 def _task_lines(result: TaskResult, prefix: str) -> list[str]:
+    if unwritten(result):
+        return [
+            beside(f"  {'to do':<7}{result.task.function}", f"0/{result.task.points}"),
+            *wrapped(finding(result.verdicts[0].problem, result.task)),
+        ]
     lines, said, shown = [], "", shown_problem(result)
     for told in diagnosis(result):
         lines += wrapped(f"{prefix}{told}", INDENT[:2])

@@ -43,6 +43,9 @@ def report(exercise: Exercise, results: list[TaskResult], closing: str, printed:
         prefix = f"<code>{result.task.function}</code>: " if len(exercise.tasks) > 1 else ""
         parts += [f'<p class="diagnosis">{prefix}{_marked_up(told)}</p>' for told in learner.diagnosis(result)]
         shown = learner.shown_problem(result)
+        if learner.unwritten(result):
+            parts.append(f"<p>{prefix}{_escaped(finding(result.verdicts[0].problem, result.task))}</p>")
+            continue
         parts += [_property(verdict, result, shown, prefix, printed) for verdict in result.verdicts]
     if learner.earned(results) < learner.total(results):
         closing += f'    for help: hint("{exercise.id}")'

@@ -210,6 +210,8 @@ def _told(error: BaseException, function: Callable, arguments: dict, constructor
     }
     if isinstance(error, NotImplementedError) and not message:
         fault["kind"] = "unwritten"
+    elif isinstance(error, TypeError) and constructor is None and isinstance(function, type):
+        fault |= {"kind": "signature", "got": ", which is a class"}
     elif isinstance(error, TypeError) and callable(function):
         names = constructor if constructor is not None else tuple(arguments)
         if signature := _other_signature(function, names):
