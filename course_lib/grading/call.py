@@ -128,6 +128,7 @@ FAULTS = {  # what `worker.attempt` calls the ways in which a call gives no valu
     "layout": "layout",
     "no gradient": "no gradient",
     "unfinished": "time",
+    "unsteady": "unsteady",
     "raised": "crash",
 }
 

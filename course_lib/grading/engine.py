@@ -18,6 +18,7 @@ import torch
 from course_lib.grading.call import Answer, Answerer, Asked, Round, ask
 from course_lib.grading.checks import ROUNDING, Phase
 from course_lib.grading.exercise import Case, Exercise, Mistake, Property, Question, Reply, Task
+from course_lib.grading.observations import observe
 from course_lib.grading.problem import Problem
 from course_lib.grading.sandbox.worker.attempt import Value
 from course_lib.grading.unattended import unattended
@@ -45,12 +46,16 @@ class Verdict:
 
 @dataclass(frozen=True, eq=False)
 class TaskResult:
-    """The verdicts on one task, and the mistake that the answer makes, if it is a known one; or two of them."""
+    """The verdicts on one task, and the mistake that the answer makes, if it is a known one; or two of them.
+
+    Where it is none that is known, `observed` says what can be seen of it.
+    """
 
     task: Task
     verdicts: tuple[Verdict, ...]
     mistake: Mistake | None
     second_mistake: Mistake | None = None
+    observed: str = ""
 
     @property
     def earned(self) -> int:
@@ -90,8 +95,9 @@ def judge_task(exercise: Exercise, task: Task, answer: Answerer, seed: int, sear
         # Where no question at all was answered, one about a smaller case would bring no news.
         if search and failures and any(each.value is not None for each in answers):
             problems |= _on_smaller_cases(task, answer, failures, seed)
+        observed = plan.observed(answers) if any(problems.values()) and not mistakes else ""
     verdicts = tuple(Verdict(each, problems[each]) for each in task.properties)
-    return TaskResult(task, verdicts, *(mistakes or (None,)))
+    return TaskResult(task, verdicts, *(*mistakes, None, None)[:2], observed)
 
 
 @lru_cache(maxsize=PLANS)
@@ -157,6 +163,23 @@ class Plan:
         for known, answer in zip(self._known, answers, strict=False):
             if (known.asked.cotangent is not None) == gradients:
                 yield known.asked, answer, known.expected
+
+    def observed(self, answers: list[Answer]) -> str:
+        """Return what can be said of an answer that makes no known mistake."""
+        if self.unsteady(answers):
+            return (
+                "two calls with the same arguments give two answers: it draws at random, or keeps something in between"
+            )
+        told = [
+            (asked.arguments, answer.value, expected, answer.changed)
+            for asked, answer, expected in self.compared(answers)
+        ]
+        graded = [
+            (known.asked.arguments, answer.gradients, known.expected_gradients)
+            for known, answer in zip(self._known, answers, strict=False)
+            if known.asked.cotangent is not None and answer.value is not None
+        ]
+        return observe(self._task, told, graded)
 
     def _first(self, property: Property, answers: list[Answer]) -> Problem | None:
         for index in range(len(self.cases)):

@@ -156,6 +156,11 @@ def _no_value(problem: Problem, task: "Task") -> str:
         return f"got a {shorten(fault['got'], 60)}, expected an ordinary one on the cpu"
     if problem.kind == "no gradient":
         return "the answer has no gradient (detached, or made without its inputs)"
+    if problem.kind == "unsteady":
+        return (
+            "a second call with the very same tensors gives other numbers: `backward` adds to the gradients that the "
+            "first call left in them; work on a copy, or use torch.autograd.grad"
+        )
     where = f" in line {fault['line']} (`{shorten(fault['text'], 60)}`)" if fault["line"] else ""
     if problem.kind == "time":
         used = f": {shorten(fault['message'], 60)}" if fault["message"] else ""

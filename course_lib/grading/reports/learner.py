@@ -60,7 +60,7 @@ def unwritten(result: TaskResult) -> bool:
 
 def diagnosis(result: TaskResult) -> list[str]:
     """Return what a known mistake is to be told, and the one behind it."""
-    found = [result.mistake.sentence] if result.mistake else []
+    found = [result.mistake.sentence] if result.mistake else [result.observed] * bool(result.observed)
     return found + ([f"behind it, a second one: {result.second_mistake.sentence}"] if result.second_mistake else [])
 
 

@@ -164,7 +164,21 @@ def _called(
         }
     # A copy: what an answer does later to a tensor that it gave is not part of the answer.
     copies = tuple(each.detach().clone() for each in ((value,) if torch.is_tensor(value) else value))
+    if constructor is None and _left_behind(arguments) and not _same_again(function, arguments, copies):
+        return Attempt(fault={"kind": "unsteady"})
     return Attempt(copies[0] if torch.is_tensor(value) else copies, gradients)
+
+
+def _left_behind(arguments: dict[str, Any]) -> bool:
+    """Tell whether the call left gradients in its caller's tensors, where a second call would add to them."""
+    return any(torch.is_tensor(each) and each.grad is not None for each in arguments.values())
+
+
+def _same_again(function: Callable, arguments: dict[str, Any], first: tuple[torch.Tensor, ...]) -> bool:
+    """Tell whether a second call with the very same tensors gives what the first gave."""
+    again = function(**arguments)
+    both = zip(first, (again,) if torch.is_tensor(again) else again, strict=True)
+    return all(torch.allclose(one, other, rtol=1e-4, atol=1e-5, equal_nan=True) for one, other in both)
 
 
 def _shapes(state: dict[str, torch.Tensor]) -> str:
