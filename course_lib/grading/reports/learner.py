@@ -118,6 +118,7 @@ def as_dictionary(exercise: Exercise, results: list[TaskResult]) -> dict:
                 "points": result.task.points,
                 "mistake": result.mistake.sentence if result.mistake else None,
                 "second_mistake": result.second_mistake.sentence if result.second_mistake else None,
+                "observed": result.observed or None,
                 "code": code_of(result),
                 "properties": [
                     {
