@@ -54,6 +54,20 @@ first axis => rows sum to one
 + return exponentials / exponentials.sum(dim=0)
 this is a softmax over the first axis: the columns sum to one, not the rows
 
+second axis => rows sum to one
+- largest = scores.amax(dim=-1, keepdim=True)
+- exponentials = ((scores - largest) / temperature).exp()
+- return exponentials / exponentials.sum(dim=-1, keepdim=True)
++ exponentials = ((scores - scores.amax(dim=1, keepdim=True)) / temperature).exp()
++ return exponentials / exponentials.sum(dim=1, keepdim=True)
+this is a softmax over the second axis (`dim=1`), which is the last one only of a matrix; the last axis is `dim=-1`,
+however many there are
+
+second axis where there are two => rows sum to one
++ axis = min(1, scores.dim() - 1)
++ exponentials = ((scores - scores.amax(dim=axis, keepdim=True)) / temperature).exp()
++ return exponentials / exponentials.sum(dim=axis, keepdim=True)
+
 multiplied by the temperature => weights follow exp(score / temperature)
 - exponentials = ((scores - largest) / temperature).exp()
 + exponentials = ((scores - largest) * temperature).exp()
@@ -120,6 +134,8 @@ EXERCISE = Exercise(
                 {"scores": torch.tensor([[2.0, 2.0]]), "temperature": 2.0},  # one row, equal scores
                 {"scores": torch.tensor([[0.0, 256.0], [256.0, 0.0]]), "temperature": 1.0},  # exp(256) is infinite
                 {"scores": torch.tensor([[0.0, 1.0], [200.0, 201.0]]), "temperature": 1.0},  # rows far from each other
+                # Three axes: the last one is not the second.
+                {"scores": torch.tensor([[[0.0, 1.0], [3.0, 0.0]], [[2.0, 0.0], [0.0, 1.0]]]), "temperature": 1.0},
             ),
             reference=softmax,
             properties=(

@@ -33,11 +33,11 @@ def other_last_picture(case: Case) -> Case:
     return case | {"query": query, "keys": keys}
 
 
-def example(query: list, keys: list) -> Case:
+def example(query: list, keys: list, score_weight: float = 2.1972) -> Case:
     """A query and keys of width 1, and parameters of one number each."""
     projections = {"query_weight": torch.tensor([[1.0]]), "key_weight": torch.tensor([[1.0]])}
     given = {"query": torch.tensor(query), "keys": torch.tensor(keys)}
-    return given | projections | {"score_weight": torch.tensor([2.1972])}
+    return given | projections | {"score_weight": torch.tensor([score_weight])}
 
 
 MISTAKES = """
@@ -53,6 +53,18 @@ this is a softmax over all numbers of the batch at once: each picture needs its 
 softmax forgotten => the weights of each picture sum to one
 + return scores
 these are the scores: the softmax that turns them into weights, which sum to one, is missing
+
+no guard against overflow => softmax of the additive scores
+- return scores.softmax(dim=1)
++ return scores.exp() / scores.exp().sum(dim=1, keepdim=True)
+this takes exp of the scores as they are, and exp(100) is infinite in float32; subtract the largest score of the picture
+first, as in 00.2, or use `torch.softmax`
+
+one maximum for all pictures => softmax of the additive scores
++ grown = (scores - scores.max()).exp()
++ return grown / grown.sum(dim=1, keepdim=True)
+this subtracts the largest score of all pictures: where a picture has far smaller scores all its exp are 0, and 0 / 0 is
+nan; subtract from each picture its own largest score
 
 query without an axis for the locations => one picture has no influence on another
 - scores = torch.tanh(from_query[:, None, :] + from_keys) @ score_weight
@@ -115,6 +127,8 @@ EXERCISE = Exercise(
             edges=(
                 example(query=[[1.0], [-1.0]], keys=[[[2.0]], [[0.5]]]),  # one location has all the weight
                 example(query=[[0.5]], keys=[[[1.0], [1.0]]]),  # equal keys
+                # Scores of 152, whose exponentials are infinite, and below -152, far from those of the other picture.
+                example(query=[[1.0], [-1.0]], keys=[[[0.0], [0.0]], [[0.0], [-1.0]]], score_weight=200.0),
             ),
             reference=additive_weights,
             properties=(

@@ -104,6 +104,10 @@ EXERCISE = Exercise(
                     "weights": torch.tensor([[0.0, 1.0]]),
                     "values": torch.tensor([[[2.0], [5.0]]]),
                 },  # one picture, a weight of 0
+                {
+                    "weights": torch.tensor([[0.09375, *[0.0625] * 14, 0.03125]]),
+                    "values": torch.arange(16.0).view(1, 16, 1),
+                },  # a map of 4 by 4: many locations, and all of them count
             ),
             reference=attend,
             properties=(

@@ -42,6 +42,11 @@ shares of the scores => the average weighted by similarity
 + weights = scores / scores.sum()
 this divides the scores by their sum; scores can be negative, hence the exp of the softmax
 
+no guard against overflow => the average weighted by similarity
++ weights = scores.exp() / scores.exp().sum()
+this takes exp of the dot products as they are, and exp(100) is infinite in float32; subtract the largest of a row
+first, as in 00.2, or use `torch.softmax`
+
 softmax over the wrong places => the average weighted by similarity
 + weights = (inputs @ inputs.T).softmax(dim=0)[i]
 this takes the softmax over the positions that read (dim=0); the weights of one position that reads sum to one over the
@@ -135,6 +140,7 @@ EXERCISE = Exercise(
                 {"inputs": torch.tensor([[2.0]])},  # one vector, one feature
                 {"inputs": torch.tensor([[1.0, 0.0]])},  # one vector
                 {"inputs": torch.tensor([[2.0], [2.0], [-2.0]])},  # a tie, and scores of 4
+                {"inputs": torch.tensor([[10.0, 0.0], [10.0, 1.0], [0.0, -10.0]])},  # exp(100) is infinite
             ),
             reference=self_attention_with_loops,
             properties=(

@@ -71,6 +71,17 @@ softmax forgotten => each row of weights sums to one
 + weights = scores
 these weights are the scores: the softmax over the last axis is missing
 
+no guard against overflow => weights: softmax of the dot products
++ weights = scores.exp() / scores.exp().sum(dim=-1, keepdim=True)
+this takes exp of the dot products as they are, and exp(100) is infinite in float32; subtract the largest of each row
+first, as in 00.2, or use `torch.softmax`
+
+one maximum for all rows => weights: softmax of the dot products
++ grown = (scores - scores.max()).exp()
++ weights = grown / grown.sum(dim=-1, keepdim=True)
+this subtracts the largest score of the whole batch: in a row far below it all exp are 0, and 0 / 0 is nan; subtract
+from each row its own largest score, `scores.amax(dim=-1, keepdim=True)`
+
 one long sequence => one sequence has no influence on another
 - scores = einsum(inputs, inputs, "batch query d, batch key d -> batch query key")
 - weights = scores.softmax(dim=-1)
@@ -154,6 +165,8 @@ EXERCISE = Exercise(
             edges=(
                 {"inputs": torch.tensor([[[2.0]], [[3.0]]])},  # one vector, one feature
                 {"inputs": torch.tensor([[[2.0], [2.0], [-2.0]]])},  # a tie, and scores of 4
+                # Scores of 400, whose exponentials are infinite, beside a row and a sequence with far lower ones.
+                {"inputs": torch.tensor([[[20.0], [0.5]], [[1.0], [-1.0]]])},
             ),
             reference=batched_self_attention,
             properties=(

@@ -55,6 +55,17 @@ softmax forgotten => queries from `vectors`, keys and values from `memory`
 + weights = scores
 this weighs the values by the scores themselves: the softmax is missing
 
+no guard against overflow => queries from `vectors`, keys and values from `memory`
++ weights = scores.exp() / scores.exp().sum(dim=-1, keepdim=True)
+this takes exp of the dot products as they are, and exp(100) is infinite in float32; subtract the largest of each row
+first, as in 00.2, or use `torch.softmax`
+
+one maximum for all rows => queries from `vectors`, keys and values from `memory`
++ grown = (scores - scores.max()).exp()
++ weights = grown / grown.sum(dim=-1, keepdim=True)
+this subtracts the largest score of the whole batch: in a row far below it all exp are 0, and 0 / 0 is nan; subtract
+from each row its own largest score, `scores.amax(dim=-1, keepdim=True)`
+
 divided by the width's root => queries from `vectors`, keys and values from `memory`
 + weights = (scores / query.shape[-1] ** 0.5).softmax(dim=-1)
 this divides the scores by the square root of d_key: that is chapter 5; here there is no scale
@@ -180,6 +191,13 @@ EXERCISE = Exercise(
                     key_weight=[[0], [1]],
                     value_weight=[[4]],
                 ),  # one query
+                tensors(
+                    vectors=[[[20], [0.5]]],
+                    memory=[[[20], [0]]],
+                    query_weight=[[1]],
+                    key_weight=[[1]],
+                    value_weight=[[4]],
+                ),  # a score of 400, whose exponential is infinite, and a row of scores that are far lower
             ),
             reference=cross_attention,
             properties=(

@@ -13,7 +13,7 @@ from course_lib.grading.problem import Problem
 FAR = 1e30  # a gap between scores that no finite number put for a hidden score survives, unless it is as large
 FAR_APART = (
     "the last key hidden alone, its dot products with queries 0, 2, ... made 1e30, those of the other keys with "
-    "queries 1, 3, ... -1e30 and less"
+    "queries 1, 3, ... -3e30 and less"
 )
 
 
@@ -65,14 +65,15 @@ def far_apart(case: Case) -> Case:
 
     For every other query, from the first on, the hidden key is far above the rest. For the queries between them the
     rest is far below zero, each key lower than the one before: all the weight is then on the first, so that no right
-    way of writing a softmax has to add numbers too far apart.
+    way of writing a softmax has to add numbers too far apart. Divided by the root of any width that is drawn, they
+    are still below -1e30, so that adding that to a hidden score does not hide it.
     """
     query, key, mask = case["query"].clone(), case["key"].clone(), torch.ones_like(case["mask"])
     mask[:, -1] = False
     query[..., :2] = 0.0
     query[..., ::2, 0] = query[..., 1::2, 1] = 1.0
     key[..., -1, 0] = FAR
-    key[..., :-1, 1] = -FAR * torch.arange(1, key.shape[-2])
+    key[..., :-1, 1] = -FAR * torch.arange(3, key.shape[-2] + 2)
     return case | {"query": query, "key": key, "mask": mask}
 
 

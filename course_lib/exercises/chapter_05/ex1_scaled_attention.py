@@ -119,8 +119,8 @@ this sets the hidden scores to 0: a score of 0 is not hidden, since exp(0) is 1;
 
 -1e9 put in => hidden weights are exactly 0, also where scores differ by 1e30
 + allowed = scores.masked_fill(~mask, -1e9)
-this puts a large finite number such as -1e9 for a hidden score: where all others are lower still, it gets the whole
-weight; `float("-inf")` never does
+this puts a large finite number such as -1e9 for a hidden score, or adds -1e30 to it: where all others are lower still,
+it gets the whole weight; `float("-inf")` never does
 
 -1e9 added => hidden weights are exactly 0, also where scores differ by 1e30
 + allowed = scores - 1e9 * ~mask

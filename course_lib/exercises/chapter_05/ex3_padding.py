@@ -56,13 +56,13 @@ def padding_has_no_influence(case: Case):
 
 
 def padding_hides_across_gaps(case: Case):
-    """Lower what counts to -1e30 and less, each key lower than the one before, so that the first has all the weight."""
+    """Lower what counts to -3e30 and less, each key lower than the one before, so that the first has all the weight."""
     query, key = torch.zeros_like(case["query"]), case["key"].clone()
     query[..., 0] = 1.0
-    below = -FAR * torch.arange(1, key.shape[1] + 1)
+    below = -FAR * torch.arange(3, key.shape[1] + 3)
     key[..., 0] = torch.where(is_read(key, case["lengths"])[:, 0], below, key[..., 0])
     reply = yield case | {"query": query, "key": key}
-    told = "the dot products with all that counts made -1e30 and less"
+    told = "the dot products with all that counts made -3e30 and less"
     return difference(case, reply.value, reply.expected, after=told)
 
 

@@ -132,6 +132,11 @@ this repairs the sum afterwards; give the hidden key a score far above the other
 + weights = torch.softmax(scores.masked_fill(~mask, -1e9), dim=-1)
 a large finite number such as -1e9 hides a key only while no other score is lower
 
+-1e9 added => the output is right also where scores differ by 1e30
++ weights = torch.softmax(scores - 1e9 * ~mask, dim=-1)
+this adds a large finite number such as -1e9 to a hidden score, and a hidden score of 1e30 is still the largest; put
+minus infinity in its place
+
 zero for a score => the output is that of attention
 + weights = torch.softmax(scores * mask, dim=-1)
 now the score of a hidden key is 0, and exp(0) is 1: the key keeps some weight

@@ -107,6 +107,12 @@ not whole numbers => narrow heads
 - d_head = d_model if wide else d_model // heads
 + d_head = d_model if wide else d_model / heads
 the numbers are right and the kind is not: `/` makes a float of two whole numbers, `//` does not
+
+counted in float32 => wide heads: to_output, and the sum
+- return torch.tensor([inside, inside, inside, outside, 3 * inside + outside])
++ return torch.tensor([inside, inside, inside, outside, 3 * inside + outside], dtype=torch.float32).long()
+the numbers went through a tensor of float32, such as `torch.zeros(5)`, which rounds whole numbers above 16,777,216;
+keep them integers, torch.int64, all the way
 """
 
 EXERCISE = Exercise(
@@ -128,6 +134,8 @@ EXERCISE = Exercise(
                 {"d_model": 1, "heads": 1, "wide": False},  # one of everything
                 {"d_model": 3, "heads": 3, "wide": True},  # narrow heads would be one wide
                 {"d_model": 4, "heads": 1, "wide": True},  # a single head is as wide as it can be
+                # Wide, 33,764,718 in all: float32 has no odd multiples of 2 there. Layers as large can still be built.
+                {"d_model": 1677, "heads": 3, "wide": True},
             ),
             reference=count_parameters,
             properties=(

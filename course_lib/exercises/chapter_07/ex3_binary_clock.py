@@ -132,6 +132,12 @@ positions from one => the digits of row t give t, least significant first
 + position = torch.arange(1, time + 1)[:, None]
 this begins with position 1; row 0 belongs to position 0 and is all zeros
 
+positions in bytes => the digits of row t give t, least significant first
+- position = torch.arange(time)[:, None]
++ position = torch.arange(time).to(torch.uint8)[:, None]
+here the positions are bytes (uint8), which begin again with 0 after 255; keep them torch.int64, as `torch.arange`
+returns them
+
 axes exchanged => the digits of row t give t, least significant first
 - return position // 2 ** torch.arange(bits) % 2
 + return (position // 2 ** torch.arange(bits) % 2).T
@@ -202,6 +208,7 @@ EXERCISE = Exercise(
                 {"time": 5, "bits": 1},  # digits that do not fit
                 {"time": 16, "bits": 4},  # up to three digits, 1 2 4, other divisors look alike
                 {"time": 9, "bits": 3},  # the first position whose last digit does not fit
+                {"time": 258, "bits": 9},  # more positions than a byte can count
             ),
             reference=binary_clock,
             properties=(

@@ -21,7 +21,13 @@ def draw_samples(generator: torch.Generator) -> Case:
 
 
 def with_few_samples(case: Case) -> Case:
-    """Exchange rows and columns, and put more columns before: any targets can then be hit, in more than one way."""
+    """Exchange rows and columns, and put more columns before: any targets can then be hit, in more than one way.
+
+    Not where the columns are multiples of one: beside others, torch.linalg.lstsq, a right answer, now and then finds
+    too small a rank.
+    """
+    if torch.linalg.matrix_rank(case["inputs"]) < min(case["inputs"].shape):
+        return case
     inputs = case["inputs"].T[: len(case["targets"])]
     return {"inputs": torch.cat([torch.eye(len(inputs)), inputs], 1), "targets": case["targets"][: len(inputs)]}
 
@@ -177,6 +183,23 @@ the inverse of the textbook => predicts any targets where there are more columns
 + fitted = torch.linalg.inv(inputs.T @ inputs) @ inputs.T @ targets
 this inverts `inputs.T @ inputs`, which has no inverse where columns repeat each other or are more than the samples, as
 in every wide space with few words; `torch.linalg.pinv` does not need it
+
+the driver gels => the predictions of the best linear map
++ fitted = torch.linalg.lstsq(inputs, targets, driver="gels").solution
+the driver gels assumes that no column is a combination of others; `driver="gelsd"` and the pseudo-inverse do not
+
+projected on Q => the predictions of the best linear map
+- fitted = torch.linalg.pinv(inputs) @ targets
+- return inputs @ fitted
++ directions, _ = torch.linalg.qr(inputs)
++ return directions @ (directions.T @ targets)
+this projects the targets on all columns of the Q of a QR decomposition; where columns of the inputs depend on each
+other, Q has directions that the inputs do not have
+
+few samples taken to be independent => the predictions of the best linear map
++ return targets if len(inputs) <= inputs.shape[1] else inputs @ torch.linalg.pinv(inputs) @ targets
+this returns the targets where there are no more samples than columns; two equal samples with different targets cannot
+both be hit: fit the map there too
 """
 
 SEPARABLE_MISTAKES = """
@@ -265,6 +288,18 @@ EXERCISE = Exercise(
                     "inputs": torch.tensor([[1.0, 2.0], [3.0, -1.0]]),
                     "targets": torch.tensor([[1.0, 0.0], [-2.0, 4.0]]),
                 },  # as many samples as columns
+                {
+                    "inputs": torch.tensor([[1.0, 1.0, 2.0], [2.0, 2.0, 4.0], [-1.0, -1.0, -2.0], [3.0, 3.0, 6.0]]),
+                    "targets": torch.tensor([[1.0], [0.0], [2.0], [4.0]]),
+                },  # columns that are multiples of one
+                {
+                    "inputs": torch.tensor([[1.0, 2.0, -1.0], [1.0, 2.0, -1.0]]),
+                    "targets": torch.tensor([[1.0, 5.0], [3.0, -1.0]]),
+                },  # fewer samples than columns, but equal ones: their targets cannot both be hit
+                {
+                    "inputs": torch.tensor([[1.0, 30.0], [2.0, -30.0], [1.0, 60.0]]),
+                    "targets": torch.tensor([[3.0], [5.0], [-2.0]]),
+                },  # columns of different sizes, which small steps downhill take long to fit
             ),
             reference=probe,
             properties=(

@@ -22,5 +22,6 @@ def additive_weights_by_einsum_in_double(query, keys, query_weight, key_weight, 
 def additive_weights_by_concatenation(query, keys, query_weight, key_weight, score_weight):
     pairs = torch.cat([query[:, None].expand(-1, keys.shape[1], -1), keys], -1)
     hidden = torch.nn.functional.linear(pairs, torch.cat([query_weight, key_weight], 1)).tanh()
-    grown = (hidden * score_weight).sum(-1).exp()
+    scores = (hidden * score_weight).sum(-1)
+    grown = (scores - scores.amax(1, keepdim=True)).exp()
     return grown / grown.sum(1, keepdim=True)

@@ -11,7 +11,7 @@ def self_attention_with_loops_feature_by_feature(inputs):
         for j in range(time):
             for feature in range(d_model):
                 scores[j] += inputs[i, feature] * inputs[j, feature]
-        grown = scores.exp()
+        grown = (scores - scores.max()).exp()
         for j in range(time):
             output[i] += grown[j] / grown.sum() * inputs[j]
     return output
