@@ -121,7 +121,9 @@ _WORDS = {
     "moved": _moved,
     "shape": _shape,
     "numbers": _numbers,
-    "changed": lambda problem, task: f"after the call {' and '.join(problem.got)} held other numbers than before",
+    "changed": lambda problem, task: (
+        f"after the call {' and '.join(f'`{name}`' for name in problem.got)} held other numbers than before"
+    ),
     "outputs": lambda problem, task: f"got {problem.got}, expected {_expected_kind(task)}: {task.returns}",
     "idle": lambda problem, task: "the answer is one number over and over, whatever the input",
     "unsteady": lambda problem, task: "two calls with these arguments gave two different answers",
@@ -202,7 +204,7 @@ def describe_case(arguments: dict[str, Any]) -> str:
     >>> describe_case({"scores": torch.zeros(2), "temperature": 0.5})
     'scores = [0.0, 0.0], temperature = 0.5'
     >>> describe_case({"query": torch.zeros(2, 4), "keys": torch.zeros(2, 3, 4)})
-    'query of shape (2, 4), keys of shape (2, 3, 4)'
+    '`query` of shape (2, 4), `keys` of shape (2, 3, 4)'
     >>> describe_case({"layer": Given("a sum over time", "lambda each: each.cumsum(0)")})
     'layer = a sum over time'
     """
@@ -214,7 +216,7 @@ def describe_case(arguments: dict[str, Any]) -> str:
         if isinstance(value, Given)
         else f"{name} = {describe(value)}"
         if small or not isinstance(value, torch.Tensor) or _few_integers(value)
-        else f"{name} of shape {tuple(value.shape)}"
+        else f"`{name}` of shape {tuple(value.shape)}"  # "value of shape" could be a word and no argument
         for name, value in arguments.items()
     )
 

@@ -89,7 +89,7 @@ def test_a_change_in_place_is_named_with_its_argument():
         return answer
 
     found = problems(attend)
-    assert "after the call weights held other numbers" in found.pop("inputs unchanged")
+    assert "after the call `weights` held other numbers" in found.pop("inputs unchanged")
     assert not any(found.values())
 
 
@@ -117,7 +117,7 @@ def test_an_input_that_is_given_other_numbers_to_hold_is_noticed():
         weights.data = weights.double()
         return (weights[..., None].float() * values).sum(1)
 
-    assert "weights held other numbers" in problems(attend)["inputs unchanged"]
+    assert "`weights` held other numbers" in problems(attend)["inputs unchanged"]
 
 
 @pytest.mark.parametrize(

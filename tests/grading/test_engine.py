@@ -286,7 +286,7 @@ def test_tasks_whose_cases_hold_other_things_than_tensors_are_searched_too():
         properties=(Property("multiplied", 1, equals()),),
     )
     result, _ = judged(lambda numbers, factor, state: factor * numbers + (len(numbers) >= 12), task=task)
-    assert told(result)[0].startswith("numbers of shape (12,), factor = 2, parameters of our own: 12 of 12")
+    assert told(result)[0].startswith("`numbers` of shape (12,), factor = 2, parameters of our own: 12 of 12")
 
 
 # ---------------------------------------------------------------- the diagnosis

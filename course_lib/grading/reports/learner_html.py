@@ -65,12 +65,12 @@ def _property(verdict: Verdict, result: TaskResult, shown: Problem | None, prefi
         body = "holds on every case"
     elif problem is shown:
         after = f"after {problem.after}: " if problem.after else ""
-        body = f"<p>{_escaped(after + in_short(problem, result.task))}</p>{_numbers(problem)}"
+        body = f"<p>{_with_code(after + in_short(problem, result.task))}</p>{_numbers(problem)}"
         body += f"<p>Your function printed:</p><pre>{_escaped(printed)}</pre>" if printed else ""
         code = as_code.code(problem, result.task)
         body += f"<details><summary>this case as code</summary><pre>{_escaped(code)}</pre></details>"
     else:
-        body = _escaped(learner.told_beside(problem, shown, result) if shown else finding(problem, result.task))
+        body = _with_code(learner.told_beside(problem, shown, result) if shown else finding(problem, result.task))
     # What is said of every property, such as a missing function, is not hidden behind a click either.
     unfolded = " open" if problem is not None and problem is (shown or result.verdicts[0].problem) else ""
     return f'<details class="property {kind}"{unfolded}><summary>{name}</summary>{body}</details>'
@@ -113,6 +113,12 @@ def _cell(entry: float, wrong: bool, digits: int) -> str:
 
 def _escaped(text: str) -> str:
     return html.escape(text)
+
+
+def _with_code(text: str) -> str:
+    """Return a sentence with what stands between backticks as code."""
+    parts = _escaped(text).split("`")
+    return "".join(f"<code>{part}</code>" if place % 2 else part for place, part in enumerate(parts))
 
 
 def _marked_up(text: str) -> str:
