@@ -62,7 +62,10 @@ def test_what_is_got_never_looks_like_what_was_expected(size, gap):
             Problem("range", {"n": 1}, where="values", got=2.0, expected=(0.0, 1.0)),
             "n = 1: got 2.0, but all values there lie between 0.0 and 1.0",
         ),
-        (Problem("changed", {"n": 1}, got=("n", "m")), "n = 1: after the call `n` and `m` held other numbers than before"),
+        (
+            Problem("changed", {"n": 1}, got=("n", "m")),
+            "n = 1: after the call `n` and `m` held other numbers than before",
+        ),
         (
             Problem("shape", {"n": 1}, where="weights", got=torch.ones(2), expected=torch.ones(1, 2)),
             "n = 1: got weights of shape (2,) of float32, expected shape (1, 2) of float32",
