@@ -25,6 +25,7 @@ from rich.text import Text
 
 import course_lib
 from course_lib.grading import exports
+from course_lib.grading.archives import folder_of
 from course_lib.grading.catalogue import OWN, Catalogue, catalogue
 from course_lib.grading.collect import Found, chapters_answered, find_submissions
 from course_lib.grading.engine import fresh_seed
@@ -40,7 +41,7 @@ GRADEBOOK = "gradebook.sqlite"
 IN_FLIGHT = 256  # submissions handed out at a time: enough for a cluster, little enough to hold in memory
 CONNECT_WITHIN = 10  # seconds
 URGENT = (UNGRADED, STOPPED, UNREADABLE, GRADED)  # what a person should look at first
-ROWS_SHOWN = 20
+ROWS_SHOWN, NAMES_SHOWN = 20, 10
 BANDS = (0, 20, 40, 60, 80, 100)  # percent; full points stand alone
 LONGEST_BAR = 40
 _ALONE = threading.Lock()
@@ -68,17 +69,17 @@ def grade(
     stays in the gradebook.
     """
     exports.known(formats)
-    found = _found(folder, out)
     path = out / GRADEBOOK
     if path.exists() and not resume:
         raise CourseError(f"{path} is there already: add --resume to go on with it, or name another folder with --out")
     course = catalogue(package)
     asked = _asked(course, seed, only, wall)
     here = _here(probe.strongest(unsafe))
-    with (
-        _workers(jobs, scheduler, executor) as workers,
-        _continued(path, here | asked) if path.exists() else _begun(course, path, here, asked, found) as gradebook,
-    ):
+    with contextlib.ExitStack() as stack:
+        found = _found(stack.enter_context(folder_of(folder, out)), out)
+        workers = stack.enter_context(_workers(jobs, scheduler, executor))
+        known = _continued(path, here | asked) if path.exists() else _begun(course, path, here, asked, found)
+        gradebook = stack.enter_context(known)
         settings = _settings(gradebook.facts)
         _introduce(course, folder, found, settings)
         work = _left_to_do(gradebook, found, folder)
@@ -110,16 +111,21 @@ def _found(folder: Path, out: Path) -> list[Found]:
     here, there = folder.resolve(), out.resolve()
     if there.is_relative_to(here) and there.parent != here:
         raise CourseError(f"{out} cannot take the grades: it is the folder of the submissions, or part of one of them")
-    found, passed_over = find_submissions(here, there)
-    names = [storable(each.name) for each in found]
+    collected = find_submissions(here, there)
+    names = [storable(each.name) for each in collected.found]
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise CourseError(f"two submissions have names that read {_printable(twice)}: rename one of them")
-    if passed_over:
-        more = f" and {len(passed_over) - 5} more" if len(passed_over) > 5 else ""
-        shown = ", ".join(map(_printable, passed_over[:5]))
-        typer.echo(f"passed over, since neither a folder nor .ipynb nor .py: {shown}{more}")
-    return found
+    _list("passed over, since neither a folder nor .ipynb, .py or .zip", collected.left)
+    _list("passed over, since the same student handed it in again later", collected.replaced)
+    return collected.found
+
+
+def _list(what: str, names: list[str]) -> None:
+    """Say what is true of these names, where there are any."""
+    more = f" and {len(names) - NAMES_SHOWN} more" if len(names) > NAMES_SHOWN else ""
+    if names:
+        typer.echo(f"{what}: {', '.join(map(_printable, names[:NAMES_SHOWN]))}{more}")
 
 
 def _here(tier: str) -> dict[str, str]:

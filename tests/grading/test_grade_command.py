@@ -101,7 +101,7 @@ def test_a_run_says_what_it_does_and_writes_what_it_was_asked_for(fake, handed_i
     assert f"submissions: 6 in {handed_in}\n" in out
     assert f"exercises: 02.1, 02.2, 02.3, 02.4, 02.5 ({points} points)\n" in out
     assert "sandbox: landlock; limit: 30 s a submission; seed: 7\n" in out
-    assert r"neither a folder nor .ipynb nor .py: notes\x1b[2J.txt" in out
+    assert r"neither a folder nor .ipynb, .py or .zip: notes\x1b[2J.txt" in out
     assert "over 6 submissions" in out and "graded before" not in out
     written = ["gradebook.sqlite", "grades.csv", "grades.jsonl", "gradescope", "junit.xml"]
     assert out.splitlines()[-1] == "written: " + ", ".join(str(tmp_path / "grades" / name) for name in written)
