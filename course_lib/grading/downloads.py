@@ -2,9 +2,10 @@
 
 Moodle's "Download all submissions" makes `Ada Lovelace_1234567_assignsubmission_file_/work.ipynb`, a folder for each
 student, or one file with the same beginning; the number is the participant's, as in the grading worksheet
-(https://docs.moodle.org/en/Assignment_FAQ). Canvas makes `lovelaceada_12345_678901_work.ipynb` of the sortable name,
-the number of the user and that of the file, with LATE after the name where it came late, and `work-1.ipynb` of what is
-handed in again (https://github.com/instructure/canvas-lms/blob/master/lib/content_zipper.rb).
+(https://github.com/moodle/moodle/blob/MOODLE_405_STABLE/mod/assign/locallib.php). Canvas makes
+`lovelaceada_12345_678901_work.ipynb` of the sortable name, the number of the user and that of the file, with LATE after
+the name where it came late, and `work-1.ipynb` of what is handed in again
+(https://github.com/instructure/canvas-lms/blob/master/lib/content_zipper.rb).
 """
 
 import re

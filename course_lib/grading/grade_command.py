@@ -24,14 +24,16 @@ from rich.table import Table
 from rich.text import Text
 
 import course_lib
-from course_lib.grading import exports
+from course_lib.grading import exports, platform_tables
 from course_lib.grading.archives import folder_of
 from course_lib.grading.catalogue import OWN, Catalogue, catalogue
 from course_lib.grading.collect import Found, chapters_answered, find_submissions
 from course_lib.grading.engine import fresh_seed
 from course_lib.grading.gradebook import Gradebook, storable
 from course_lib.grading.grader import Settings, digest, grade_submission
+from course_lib.grading.matching import ASSIGNMENT, ROSTER, Class, class_of, late
 from course_lib.grading.records import GRADED, STOPPED, UNGRADED, UNREADABLE, Record
+from course_lib.grading.roster import parse, read_roster
 from course_lib.grading.sandbox import probe, tiers
 from course_lib.grading.sandbox.limits import Limits
 from course_lib.grading.wording import shorten
@@ -60,11 +62,14 @@ def grade(
     scheduler: str | None = None,
     executor: Executor | None = None,
     package: str = OWN,
+    roster: Path | None = None,
+    assignment: str = "",
 ) -> int:
     """Grade the submissions in `folder` into `out`, say what was done, and return the exit code.
 
     0: all graded; 1: some are ungraded, because of a fault of ours; `resume` tries these again. `only` names chapters
-    and exercises; `wall` is the time for one submission in seconds. The work is done by `executor`, else by the Dask
+    and exercises; `wall` is the time for one submission in seconds; `roster` is a table of the people, and `assignment`
+    the one of Canvas's gradebook that takes the points. The work is done by `executor`, else by the Dask
     cluster of `scheduler`, else by `jobs` processes. Raises CourseError for what cannot be done; what is graded by then
     stays in the gradebook.
     """
@@ -72,6 +77,7 @@ def grade(
     path = out / GRADEBOOK
     if path.exists() and not resume:
         raise CourseError(f"{path} is there already: add --resume to go on with it, or name another folder with --out")
+    table = _table(roster, assignment, formats)
     course = catalogue(package)
     asked = _asked(course, seed, only, wall)
     here = _here(probe.strongest(unsafe))
@@ -80,6 +86,8 @@ def grade(
         workers = stack.enter_context(_workers(jobs, scheduler, executor))
         known = _continued(path, here | asked) if path.exists() else _begun(course, path, here, asked, found)
         gradebook = stack.enter_context(known)
+        for name, value in table.items():
+            gradebook.note(name, value)
         settings = _settings(gradebook.facts)
         _introduce(course, folder, found, settings)
         work = _left_to_do(gradebook, found, folder)
@@ -97,13 +105,23 @@ def grade(
         except Exception as error:  # a full disk, a pool whose process died, a cluster that went away
             why = shorten(_printable(": ".join(filter(None, [type(error).__name__, str(error)]))), 240)
             raise CourseError(f"stopped by {why}; {_ways_on(path)}") from error
-        records = gradebook.records()
+        graded = class_of(gradebook)
+    records = graded.records
     _summarise(records)
+    _compare(graded, formats)
     typer.echo(f"written: {', '.join(map(str, [path, *written]))}")
     return 1 if any(record.status == UNGRADED for record in records) else 0
 
 
 # ---------------------------------------------------------------- what to do
+
+
+def _table(roster: Path | None, assignment: str, formats: Sequence[str]) -> dict[str, str]:
+    """Return the facts about the teacher's table, as far as the command names them."""
+    text = read_roster(roster) if roster else ""
+    if "canvas" in formats:
+        platform_tables.assignment_column(parse(text) if text else None, assignment)
+    return ({ROSTER: text} if text else {}) | ({ASSIGNMENT: assignment} if assignment else {})
 
 
 def _found(folder: Path, out: Path) -> list[Found]:
@@ -345,6 +363,19 @@ def _summarise(records: list[Record]) -> None:
     marked = [record for record in records if record.status != UNGRADED]
     if marked:
         typer.echo("\n" + _distribution([record.earned for record in marked], marked[0].points))
+
+
+def _compare(graded: Class, formats: Sequence[str]) -> None:
+    """Print who came late, and where roster and submissions do not agree."""
+    _list("late, says the platform", [record.submission for record in graded.records if late(record)])
+    if graded.roster:
+        people = len(graded.roster.people)
+        typer.echo(f"roster: {people} people, {people - len(graded.missing)} with a submission")
+        _list("without a submission", [person.name for person in graded.missing])
+        for submission, why in graded.unmatched.items():
+            typer.echo(f"not entered for anybody: {_printable(submission)}: {_printable(why)}")
+    for sentence in platform_tables.warnings(graded, list(formats)):
+        typer.echo(sentence)
 
 
 def _distribution(earned: list[int], points: int) -> str:

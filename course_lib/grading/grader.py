@@ -119,8 +119,8 @@ def _answers(files: list[Path], functions: list[str], reasons: list[str]) -> lis
         if is_answer or kind(path) == ".ipynb":
             imported |= beside.keys()
     if not found and not reasons:
-        holds = f"; it holds {counted(files)}" if files else ""
-        reasons.append(f"there is no notebook (.ipynb) and no module (.py){holds}")
+        holds = f"it holds {counted(files)}" if files else "it is empty"
+        reasons.append(f"there is no notebook (.ipynb) and no module (.py); {holds}")
     return [(path, cells, modules) for path, cells, modules, is_answer in found if is_answer or path not in imported]
 
 
