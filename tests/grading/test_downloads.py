@@ -91,12 +91,23 @@ def test_a_participant_s_folders_and_files_on_moodle_are_one_submission(collecte
         ("lab_2_4711_ada.py", "lab_2_4712_bo.py"),  # all of one name
         ("lab_1_4711_ada.py", "lab_2_4712_bo.py"),
         ("ada_2024_01_lab.py", "ada_2024_02_lab.py"),
-        ("doeann_1/", "leebo_2_9001_/"),
+        ("doeann_1_9001_a/", "doeann_1_9002_b/", "leebo_2_9003_c/"),  # folders, which Canvas does not make
+        ("ann_3_4711_lab.py", "bo_3_4712_lab.py"),
     ],
 )
 def test_names_that_only_look_like_canvas_s_are_students_of_their_own(collected, names):
     found, *_ = collected(*names)
-    assert list(found) == [name.rstrip("/") for name in names]
+    assert len(found) == len(names)
+
+
+def test_a_name_without_a_file_s_own_is_that_of_no_download(collected):
+    _, left, _ = collected("lab.py", "doeann_12", "Ann_12_assignsubmission_file_")
+    assert left == ["Ann_12_assignsubmission_file_", "doeann_12"]
+
+
+def test_the_last_file_is_that_of_the_highest_number(collected):
+    found, *_ = collected("doeann_1_10001_02-1.py", "doeann_1_9999_02.py", "leebo_2_10000_02.py")
+    assert found["doeann_1"] == ["doeann_1_10001_02-1.py"]
 
 
 def test_kinds_are_counted_in_words(tmp_path):

@@ -11,7 +11,7 @@ from course_lib.grading.gradebook import Gradebook
 from course_lib.grading.matching import Class, make_class, whose
 from course_lib.grading.platform_tables import assignment_column, warnings
 from course_lib.grading.records import Finding, Record
-from course_lib.grading.roster import parse, read_roster
+from course_lib.grading.roster import names_of, parse, read_roster
 from course_lib.project import CourseError
 
 WORKSHEET = (
@@ -98,6 +98,14 @@ def test_a_table_that_is_none_is_one_sentence(tmp_path, content, said):
     assert read_roster(path) == "name\nBo"
 
 
+def test_what_is_missing_at_the_end_of_a_row_is_empty():
+    assert [each.cells for each in parse("name,id,email\nBo\nCy,9\n").people] == [("Bo", "", ""), ("Cy", "9", "")]
+
+
+def test_an_accent_is_no_end_of_a_word():
+    assert names_of("Noe\u0308l K.") == names_of("noël_k") == {"noelk", "knoel"}
+
+
 # ---------------------------------------------------------------- who handed in what
 
 
@@ -157,6 +165,7 @@ def test_moodle_gets_a_worksheet_without_a_roster_too(written):
     header, ann, zoe = written("grades_moodle.csv", "", record("=Ann_12_assignsubmission_file_"), record("zoe.py", 0))
     assert header[:3] == ["Identifier", "Full name", "Email address"]
     assert {"Grade", "Last modified (grade)"} <= set(header)
+    assert written("grades_moodle.csv", "name\n=Ann\n")[1][:3] == ["", "'=Ann", ""]
     assert ann[:6] == ["Participant 12", "'=Ann", "", "", "4", "6"] and zoe[:6] == ["", "zoe.py", "", "", "0", "6"]
 
 
