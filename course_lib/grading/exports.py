@@ -13,15 +13,13 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from course_lib.files import PART, write_atomically
+from course_lib.grading.grade_tables import write_csv, write_jsonl
 from course_lib.grading.gradebook import Gradebook
-from course_lib.grading.matching import Class, class_of, late
-from course_lib.grading.platform_tables import identity_cells, write_canvas, write_moodle
+from course_lib.grading.matching import Class, class_of
+from course_lib.grading.platform_tables import write_canvas, write_moodle
 from course_lib.grading.records import GRADED, UNGRADED, Finding, Record
-from course_lib.grading.roster import Person
-from course_lib.grading.spreadsheet import cell, table
 from course_lib.project import CourseError
 
-LATE, MISSING, IN_DOUBT = "late", "no submission", "in doubt"  # the last: several could be that of this person
 NOT_IN_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 # The names that are the same on every system: short, in lower case, and none that Windows keeps for its devices.
 PLAIN_NAME = re.compile(r"(?!(con|prn|aux|nul|com\d|lpt\d)(\.|$))[a-z0-9][a-z0-9._-]{0,99}")
@@ -93,82 +91,6 @@ def file_name(submission: str) -> str:
     return f"{re.sub('[^A-Za-z0-9_-]', '_', submission[:60])}@{digest}"  # no plain name has an @
 
 
-def _write_csv(graded: Class, path: Path) -> None:
-    roster = graded.roster
-    identity = roster.identity if roster else []
-    exercises = list(dict.fromkeys(finding.exercise for record in graded.records for finding in record.findings))
-    # "exercise_02.3", since a spreadsheet makes the number 2.3 of "02.3".
-    columns = [
-        "submission",
-        "score",
-        "max_score",
-        "status",
-        "reason",
-        "late",
-        *(f"exercise_{each}" for each in exercises),
-    ]
-    rows = [[*(roster.headers[each] for each in identity), *columns]]
-    for person, record in graded.rows:
-        who = identity_cells(roster, person) if roster else []
-        if record is None:
-            rows.append([*who, "", "", "", _without(graded, person), "", "", *[""] * len(exercises)])
-            continue
-        points = Counter()
-        for finding in record.findings:
-            points[finding.exercise] += finding.earned
-        known = record.earned is not None  # an empty cell is no mark, and 0 would be one
-        score = (record.earned, record.points) if known else ("", "")
-        row = [cell(record.submission), *score, record.status, cell(record.reason), LATE if late(record) else ""]
-        rows.append([*who, *row, *(points[each] if known else "" for each in exercises)])
-    write_atomically(path, table(rows))
-
-
-def _write_jsonl(graded: Class, path: Path) -> None:
-    write_atomically(path, "".join(json.dumps(_line(graded, *row)) + "\n" for row in graded.rows))
-
-
-def _line(graded: Class, person: Person | None, record: Record | None) -> dict:
-    """Return the line of somebody: of the roster, where there is one, and with a submission, where there is one."""
-    roster = graded.roster
-    who = {roster.headers[each]: person.cells[each] for each in roster.identity} if roster and person else None
-    line = {"person": who} if roster else {}
-    if record is None:
-        return line | {
-            "submission": None,
-            "score": None,
-            "max_score": None,
-            "status": _without(graded, person),
-            "tests": [],
-        }
-    return line | {
-        "submission": record.submission,
-        "digest": record.digest,
-        "score": record.earned,
-        "max_score": None if record.earned is None else record.points,
-        "status": record.status,
-        "reason": record.reason,
-        "late": late(record),
-        "tests": [
-            {
-                "exercise": finding.exercise,
-                "function": finding.function,
-                "name": finding.property,
-                "score": finding.earned,
-                "max_score": finding.points,
-                "kind": finding.kind,
-                "output": finding.problem,
-                "mistake": finding.mistake,
-                "explanation": finding.explanation,
-            }
-            for finding in record.findings
-        ],
-    }
-
-
-def _without(graded: Class, person: Person) -> str:
-    return MISSING if person in graded.missing else IN_DOUBT
-
-
 def _write_gradescope(graded: Class, folder: Path) -> None:
     folder.mkdir(exist_ok=True)
     contents = {folder / f"{file_name(each.submission)}.json": gradescope_results(each) for each in graded.records}
@@ -227,8 +149,8 @@ def _for_xml(text: str) -> str:
 
 
 FORMATS: dict[str, tuple[str, Callable[[Class, Path], None]]] = {
-    "csv": ("grades.csv", _write_csv),
-    "jsonl": ("grades.jsonl", _write_jsonl),
+    "csv": ("grades.csv", write_csv),
+    "jsonl": ("grades.jsonl", write_jsonl),
     "gradescope": ("gradescope", _write_gradescope),
     "junit": ("junit.xml", _write_junit),
     "moodle": ("grades_moodle.csv", write_moodle),
