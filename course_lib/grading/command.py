@@ -19,6 +19,7 @@ from course_lib.grading.call import missing
 from course_lib.grading.catalogue import Catalogue
 from course_lib.grading.engine import TaskResult, fresh_seed, judge_task
 from course_lib.grading.exercise import Exercise, Task
+from course_lib.grading.helpers import helpers
 from course_lib.grading.notebook_file import Cell, Submission, read_cells
 from course_lib.grading.problem import Problem
 from course_lib.grading.reports import learner
@@ -232,6 +233,7 @@ class _Sessions:
 
     def __init__(self, path: Path, cells: list[Cell], functions: list[str], started: ForkServer | None):
         self._path, self._cells, self._functions = path, cells, functions
+        self._modules = dict(helpers(path, cells, path.parent.glob("*.py")).values())
         self._fork_server = first_that_starts(started) if started else None
         self.latest: Session | None = None
         self._half_time = 0.0
@@ -247,11 +249,13 @@ class _Sessions:
     def submission(self, exercise: Exercise) -> Submission:
         """Return what the file defines, in a session that has time enough for one more function of `exercise`."""
         if self._fork_server is None:
-            self.latest = self.latest or InProcessSession(str(self._path), self._cells)
+            self.latest = self.latest or InProcessSession(str(self._path), self._cells, self._modules)
         elif time.monotonic() > self._half_time:
             self.__exit__()
             path, cells = str(self._path), self._cells
-            self.latest = SandboxedSession(self._fork_server, path, cells, self._functions, LIMITS)
+            self.latest = SandboxedSession(
+                self._fork_server, path, cells, self._functions, LIMITS, modules=self._modules
+            )
             self._half_time = time.monotonic() + LIMITS.wall / 2
         try:
             return self.latest.submission(exercise)

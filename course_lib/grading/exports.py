@@ -1,26 +1,25 @@
-"""The files that are written from a gradebook: for a spreadsheet, for programs, for Gradescope, for a test viewer.
+"""The files that are written from a gradebook: for spreadsheets, programs, learning platforms and test viewers.
 
 The same gradebook gives the same bytes: no times, no names of machines, everything sorted. A file appears whole or
 not at all.
 """
 
-import csv
 import hashlib
-import io
 import json
 import re
-import unicodedata
 import xml.etree.ElementTree as ElementTree
 from collections import Counter
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from course_lib.files import PART, write_atomically
+from course_lib.grading.grade_tables import write_csv, write_jsonl
 from course_lib.grading.gradebook import Gradebook
+from course_lib.grading.matching import Class, class_of
+from course_lib.grading.platform_tables import write_canvas, write_moodle
 from course_lib.grading.records import GRADED, UNGRADED, Finding, Record
 from course_lib.project import CourseError
 
-FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")  # a spreadsheet executes a cell that begins with one of these
 NOT_IN_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 # The names that are the same on every system: short, in lower case, and none that Windows keeps for its devices.
 PLAIN_NAME = re.compile(r"(?!(con|prn|aux|nul|com\d|lpt\d)(\.|$))[a-z0-9][a-z0-9._-]{0,99}")
@@ -29,11 +28,11 @@ PLAIN_NAME = re.compile(r"(?!(con|prn|aux|nul|com\d|lpt\d)(\.|$))[a-z0-9][a-z0-9
 def export(gradebook: Gradebook, folder: Path, formats: Iterable[str]) -> list[Path]:
     """Write the files of these formats into `folder` and return them; raises CourseError for an unknown format."""
     chosen = [FORMATS[each] for each in known(formats)]
-    records = gradebook.records()
+    graded = class_of(gradebook)
     for part in folder.rglob(f".*{PART}"):  # of sittings that were killed
         part.unlink()
     for name, write in chosen:
-        write(records, folder / name)
+        write(graded, folder / name)
     return [folder / name for name, _ in chosen]
 
 
@@ -92,56 +91,9 @@ def file_name(submission: str) -> str:
     return f"{re.sub('[^A-Za-z0-9_-]', '_', submission[:60])}@{digest}"  # no plain name has an @
 
 
-def _write_csv(records: list[Record], path: Path) -> None:
-    exercises = list(dict.fromkeys(finding.exercise for record in records for finding in record.findings))
-    text = io.StringIO(newline="")
-    table = csv.writer(text)
-    # "exercise_02.3", since a spreadsheet makes the number 2.3 of "02.3".
-    columns = ["submission", "score", "max_score", "status", "reason"]
-    table.writerow([*columns, *(f"exercise_{each}" for each in exercises)])
-    for record in records:
-        points = Counter()
-        for finding in record.findings:
-            points[finding.exercise] += finding.earned
-        graded = record.earned is not None  # an empty cell is no mark, and 0 would be one
-        score = (record.earned, record.points) if graded else ("", "")
-        row = [_cell(record.submission), *score, record.status, _cell(record.reason)]
-        table.writerow([*row, *(points[each] if graded else "" for each in exercises)])
-    write_atomically(path, text.getvalue())
-
-
-def _write_jsonl(records: list[Record], path: Path) -> None:
-    rows = [
-        {
-            "submission": record.submission,
-            "digest": record.digest,
-            "score": record.earned,
-            "max_score": None if record.earned is None else record.points,
-            "status": record.status,
-            "reason": record.reason,
-            "tests": [
-                {
-                    "exercise": finding.exercise,
-                    "function": finding.function,
-                    "name": finding.property,
-                    "score": finding.earned,
-                    "max_score": finding.points,
-                    "kind": finding.kind,
-                    "output": finding.problem,
-                    "mistake": finding.mistake,
-                    "explanation": finding.explanation,
-                }
-                for finding in record.findings
-            ],
-        }
-        for record in records
-    ]
-    write_atomically(path, "".join(json.dumps(row) + "\n" for row in rows))
-
-
-def _write_gradescope(records: list[Record], folder: Path) -> None:
+def _write_gradescope(graded: Class, folder: Path) -> None:
     folder.mkdir(exist_ok=True)
-    contents = {folder / f"{file_name(record.submission)}.json": gradescope_results(record) for record in records}
+    contents = {folder / f"{file_name(each.submission)}.json": gradescope_results(each) for each in graded.records}
     for path, results in contents.items():
         write_atomically(path, json.dumps(results, indent=2) + "\n")
     for path in folder.glob("*.json"):
@@ -149,9 +101,9 @@ def _write_gradescope(records: list[Record], folder: Path) -> None:
             path.unlink()
 
 
-def _write_junit(records: list[Record], path: Path) -> None:
+def _write_junit(graded: Class, path: Path) -> None:
     suites = ElementTree.Element("testsuites")
-    for record in records:
+    for record in graded.records:
         failed = sum(bool(finding.problem) for finding in record.findings)
         ungraded = int(record.status == UNGRADED)
         counts = {"tests": len(record.findings) + ungraded, "failures": failed, "errors": ungraded}
@@ -187,12 +139,6 @@ def _explanation(finding: Finding) -> str:
     return finding.problem + (f"\nknown mistake: {named}" if named else "")
 
 
-def _cell(text: str) -> str:
-    """Return a text that neither a spreadsheet nor a terminal obeys; what a spreadsheet does, it does in any width."""
-    text = "".join(each if each.isprintable() or each in "\t\r\n" else "\ufffd" for each in text)
-    return f"'{text}" if unicodedata.normalize("NFKC", text).startswith(FORMULA) else text
-
-
 def _element(parent: ElementTree.Element, tag: str, **attributes) -> ElementTree.Element:
     return ElementTree.SubElement(parent, tag, {name: _for_xml(str(value)) for name, value in attributes.items()})
 
@@ -202,9 +148,11 @@ def _for_xml(text: str) -> str:
     return "".join(each if each.isprintable() or each in "\t\n\r" else "\ufffd" for each in text)
 
 
-FORMATS: dict[str, tuple[str, Callable[[list[Record], Path], None]]] = {
-    "csv": ("grades.csv", _write_csv),
-    "jsonl": ("grades.jsonl", _write_jsonl),
+FORMATS: dict[str, tuple[str, Callable[[Class, Path], None]]] = {
+    "csv": ("grades.csv", write_csv),
+    "jsonl": ("grades.jsonl", write_jsonl),
     "gradescope": ("gradescope", _write_gradescope),
     "junit": ("junit.xml", _write_junit),
+    "moodle": ("grades_moodle.csv", write_moodle),
+    "canvas": ("grades_canvas.csv", write_canvas),
 }

@@ -24,13 +24,16 @@ from rich.table import Table
 from rich.text import Text
 
 import course_lib
-from course_lib.grading import exports
+from course_lib.grading import exports, platform_tables
+from course_lib.grading.archives import folder_of
 from course_lib.grading.catalogue import OWN, Catalogue, catalogue
 from course_lib.grading.collect import Found, chapters_answered, find_submissions
 from course_lib.grading.engine import fresh_seed
 from course_lib.grading.gradebook import Gradebook, storable
 from course_lib.grading.grader import Settings, digest, grade_submission
+from course_lib.grading.matching import ASSIGNMENT, ROSTER, Class, class_of, late
 from course_lib.grading.records import GRADED, STOPPED, UNGRADED, UNREADABLE, Record
+from course_lib.grading.roster import parse, read_roster
 from course_lib.grading.sandbox import probe, tiers
 from course_lib.grading.sandbox.limits import Limits
 from course_lib.grading.wording import shorten
@@ -40,7 +43,7 @@ GRADEBOOK = "gradebook.sqlite"
 IN_FLIGHT = 256  # submissions handed out at a time: enough for a cluster, little enough to hold in memory
 CONNECT_WITHIN = 10  # seconds
 URGENT = (UNGRADED, STOPPED, UNREADABLE, GRADED)  # what a person should look at first
-ROWS_SHOWN = 20
+ROWS_SHOWN, NAMES_SHOWN = 20, 10
 BANDS = (0, 20, 40, 60, 80, 100)  # percent; full points stand alone
 LONGEST_BAR = 40
 _ALONE = threading.Lock()
@@ -59,26 +62,32 @@ def grade(
     scheduler: str | None = None,
     executor: Executor | None = None,
     package: str = OWN,
+    roster: Path | None = None,
+    assignment: str = "",
 ) -> int:
     """Grade the submissions in `folder` into `out`, say what was done, and return the exit code.
 
     0: all graded; 1: some are ungraded, because of a fault of ours; `resume` tries these again. `only` names chapters
-    and exercises; `wall` is the time for one submission in seconds. The work is done by `executor`, else by the Dask
+    and exercises; `wall` is the time for one submission in seconds; `roster` is a table of the people, and `assignment`
+    the one of Canvas's gradebook that takes the points. The work is done by `executor`, else by the Dask
     cluster of `scheduler`, else by `jobs` processes. Raises CourseError for what cannot be done; what is graded by then
     stays in the gradebook.
     """
     exports.known(formats)
-    found = _found(folder, out)
     path = out / GRADEBOOK
     if path.exists() and not resume:
         raise CourseError(f"{path} is there already: add --resume to go on with it, or name another folder with --out")
+    table = _table(roster, assignment, formats)
     course = catalogue(package)
     asked = _asked(course, seed, only, wall)
     here = _here(probe.strongest(unsafe))
-    with (
-        _workers(jobs, scheduler, executor) as workers,
-        _continued(path, here | asked) if path.exists() else _begun(course, path, here, asked, found) as gradebook,
-    ):
+    with contextlib.ExitStack() as stack:
+        found = _found(stack.enter_context(folder_of(folder, out)), out)
+        workers = stack.enter_context(_workers(jobs, scheduler, executor))
+        known = _continued(path, here | asked) if path.exists() else _begun(course, path, here, asked, found)
+        gradebook = stack.enter_context(known)
+        for name, value in table.items():
+            gradebook.note(name, value)
         settings = _settings(gradebook.facts)
         _introduce(course, folder, found, settings)
         work = _left_to_do(gradebook, found, folder)
@@ -96,8 +105,10 @@ def grade(
         except Exception as error:  # a full disk, a pool whose process died, a cluster that went away
             why = shorten(_printable(": ".join(filter(None, [type(error).__name__, str(error)]))), 240)
             raise CourseError(f"stopped by {why}; {_ways_on(path)}") from error
-        records = gradebook.records()
+        graded = class_of(gradebook)
+    records = graded.records
     _summarise(records)
+    _compare(graded, formats)
     typer.echo(f"written: {', '.join(map(str, [path, *written]))}")
     return 1 if any(record.status == UNGRADED for record in records) else 0
 
@@ -105,21 +116,34 @@ def grade(
 # ---------------------------------------------------------------- what to do
 
 
+def _table(roster: Path | None, assignment: str, formats: Sequence[str]) -> dict[str, str]:
+    """Return the facts about the teacher's table, as far as the command names them."""
+    text = read_roster(roster) if roster else ""
+    if "canvas" in formats:
+        platform_tables.assignment_column(parse(text) if text else None, assignment)
+    return ({ROSTER: text} if text else {}) | ({ASSIGNMENT: assignment} if assignment else {})
+
+
 def _found(folder: Path, out: Path) -> list[Found]:
     """Return the submissions, with whole paths, which workers elsewhere can read as well; say what else lies there."""
     here, there = folder.resolve(), out.resolve()
     if there.is_relative_to(here) and there.parent != here:
         raise CourseError(f"{out} cannot take the grades: it is the folder of the submissions, or part of one of them")
-    found, passed_over = find_submissions(here, there)
-    names = [storable(each.name) for each in found]
+    collected = find_submissions(here, there)
+    names = [storable(each.name) for each in collected.found]
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise CourseError(f"two submissions have names that read {_printable(twice)}: rename one of them")
-    if passed_over:
-        more = f" and {len(passed_over) - 5} more" if len(passed_over) > 5 else ""
-        shown = ", ".join(map(_printable, passed_over[:5]))
-        typer.echo(f"passed over, since neither a folder nor .ipynb nor .py: {shown}{more}")
-    return found
+    _list("passed over, since neither a folder nor .ipynb, .py or .zip", collected.left)
+    _list("passed over, since the same student handed it in again later", collected.replaced)
+    return collected.found
+
+
+def _list(what: str, names: list[str]) -> None:
+    """Say what is true of these names, where there are any."""
+    more = f" and {len(names) - NAMES_SHOWN} more" if len(names) > NAMES_SHOWN else ""
+    if names:
+        typer.echo(f"{what}: {', '.join(map(_printable, names[:NAMES_SHOWN]))}{more}")
 
 
 def _here(tier: str) -> dict[str, str]:
@@ -339,6 +363,19 @@ def _summarise(records: list[Record]) -> None:
     marked = [record for record in records if record.status != UNGRADED]
     if marked:
         typer.echo("\n" + _distribution([record.earned for record in marked], marked[0].points))
+
+
+def _compare(graded: Class, formats: Sequence[str]) -> None:
+    """Print who came late, and where roster and submissions do not agree."""
+    _list("late, says the platform", [record.submission for record in graded.records if late(record)])
+    if graded.roster:
+        people = len(graded.roster.people)
+        typer.echo(f"roster: {people} people, {people - len(graded.missing)} with a submission")
+        _list("without a submission", [person.name for person in graded.missing])
+        for submission, why in graded.unmatched.items():
+            typer.echo(f"not entered for anybody: {_printable(submission)}: {_printable(why)}")
+    for sentence in platform_tables.warnings(graded, list(formats)):
+        typer.echo(sentence)
 
 
 def _distribution(earned: list[int], points: int) -> str:

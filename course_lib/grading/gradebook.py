@@ -109,6 +109,11 @@ class Gradebook:
         """What is true of the whole run: seed, exercises, limits, versions."""
         return dict(self._connection.execute("SELECT name, value FROM facts"))
 
+    def note(self, name: str, value: str) -> None:
+        """Keep a fact, in place of an earlier one of the same name."""
+        with self._connection:
+            self._connection.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (storable(name), storable(value)))
+
     def add(self, record: Record) -> None:
         """Keep a record, in place of an earlier one of the same submission."""
         own = ":submission, :digest, :status, :reason, :source, :output, :seconds"

@@ -8,10 +8,11 @@ from pathlib import Path
 
 from course_lib.grading.call import missing
 from course_lib.grading.catalogue import OWN, catalogue
-from course_lib.grading.collect import KINDS
+from course_lib.grading.collect import KINDS, counted, opened
 from course_lib.grading.engine import TaskResult, judge_task
 from course_lib.grading.exercise import Exercise
-from course_lib.grading.notebook_file import LARGEST, Cell, read_cells
+from course_lib.grading.helpers import helpers
+from course_lib.grading.notebook_file import LARGEST, Cell, kind, read_cells
 from course_lib.grading.problem import Problem
 from course_lib.grading.records import GRADED, STOPPED, UNGRADED, UNREADABLE, Finding, Record
 from course_lib.grading.reports import learner
@@ -63,31 +64,25 @@ def digest(paths: tuple[str, ...]) -> str:
     for path in map(Path, paths):
         whole.update(path.name.encode(errors="surrogateescape") + b"\0")
         with contextlib.suppress(OSError):  # what cannot be read is told when it is to be graded
-            if path.is_file() and not path.is_symlink() and path.stat().st_size <= LARGEST:
-                whole.update(hashlib.sha256(path.read_bytes()).digest())
+            if path.is_file() and not path.is_symlink():
+                size = path.stat().st_size
+                content = path.read_bytes() if size <= LARGEST else str(size).encode()
+                whole.update(hashlib.sha256(content).digest())
     return whole.hexdigest()
 
 
 def _grade(name: str, paths: tuple[str, ...], exercises: list[Exercise], settings: Settings) -> Record:
     mark = digest(paths)
-    if not paths:
-        reason = "there is no notebook (.ipynb) and no module (.py)"
-        return Record(name, mark, UNREADABLE, reason, _nothing(exercises, reason))
     best: dict[str, tuple[tuple[int, int], list[TaskResult]]] = {}
-    reasons, sources, output, endings = [], [], b"", []
+    sources, output, endings = [], b"", []
     deadline = time.monotonic() + settings.limits.wall  # for all the files together
-    for path in map(Path, paths):
-        try:
-            if path.suffix.lower() not in KINDS:
-                raise CourseError(f"{path} is no notebook (.ipynb) and no module (.py)")
-            cells = read_cells(path)
-        except CourseError as error:
-            reasons.append(shorten(str(error).replace(str(path), path.name), LONGEST_PROBLEM))
-            continue
-        sources += [cell.source for cell in cells]
-        functions = [task.function for exercise in exercises for task in exercise.tasks]
+    functions = [task.function for exercise in exercises for task in exercise.tasks]
+    with opened(paths) as (files, reasons):
+        answers = _answers(files, functions, reasons)
+    for path, cells, modules in answers:
+        sources += [cell.source for cell in cells] + list(modules.values())
         worker = fork_server.for_tier(settings.tier)
-        with SandboxedSession(worker, path.name, cells, functions, settings.limits, deadline) as session:
+        with SandboxedSession(worker, path.name, cells, functions, settings.limits, deadline, modules) as session:
             for exercise in exercises:
                 results = _judge(session, exercise, settings.seed)
                 rank = sum(result.earned for result in results), _written(exercise, cells)
@@ -99,8 +94,34 @@ def _grade(name: str, paths: tuple[str, ...], exercises: list[Exercise], setting
         return Record(name, mark, UNREADABLE, reason, _nothing(exercises, reason))
     findings = tuple(each for exercise in exercises for each in _findings(exercise, best[exercise.id][1]))
     status, reason = (STOPPED, shorten("; ".join(dict.fromkeys(endings)), LONGEST_PROBLEM)) if endings else (GRADED, "")
-    source = "\n\n".join(sources)[:KEPT_SOURCE].encode(errors="replace").decode()
+    source = "\n\n".join(dict.fromkeys(sources))[:KEPT_SOURCE].encode(errors="replace").decode()
     return Record(name, mark, status, reason, findings, source, _shown(output))
+
+
+def _answers(files: list[Path], functions: list[str], reasons: list[str]) -> list[tuple[Path, list[Cell], dict]]:
+    """Return each file that is an answer, its cells, and the modules that it imports, by name.
+
+    A module that an answer imports is none itself, unless it writes one of `functions`. Why a file cannot be
+    read is added to `reasons`, and what there is where there is no answer.
+    """
+    found, imported = [], set()
+    for path in files:
+        if kind(path) not in KINDS:
+            continue
+        try:
+            cells = read_cells(path)
+            beside = helpers(path, cells, files)
+        except CourseError as error:
+            reasons.append(shorten(str(error).replace(str(path), path.name), LONGEST_PROBLEM))
+            continue
+        is_answer = any(cell.defines(function) for cell in cells for function in functions)
+        found.append((path, cells, dict(beside.values()), is_answer))
+        if is_answer or kind(path) == ".ipynb":
+            imported |= beside.keys()
+    if not found and not reasons:
+        holds = f"it holds {counted(files)}" if files else "it is empty"
+        reasons.append(f"there is no notebook (.ipynb) and no module (.py); {holds}")
+    return [(path, cells, modules) for path, cells, modules, is_answer in found if is_answer or path not in imported]
 
 
 def _judge(session: SandboxedSession, exercise: Exercise, seed: int) -> list[TaskResult]:

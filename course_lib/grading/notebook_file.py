@@ -113,19 +113,27 @@ def after_running(path: str, cells: list[Cell], defined: Iterable[Any], stops: I
     return Submission(path, frozenset(map(str, defined)), tuple(told), written)
 
 
+def kind(path: Path) -> str:
+    """Return the ending that says how to read a file; browsers and platforms make `.ipynb.json` of `.ipynb`.
+
+    >>> kind(Path("02_attention.ipynb.json")), kind(Path("HELPER.PY")), kind(Path("answers"))
+    ('.ipynb', '.py', '')
+    """
+    return ".ipynb" if path.name.lower().endswith(".ipynb.json") else path.suffix.lower()
+
+
 def read_cells(path: Path) -> list[Cell]:
     """Return the code cells of a notebook (.ipynb), a text notebook (.md) or a module (.py), in order.
 
     Cells tagged `not-graded` are left out. Raises CourseError for a file that cannot be read.
     """
-    kind = path.suffix.lower()
-    if kind not in (".ipynb", ".md", ".py"):
+    if kind(path) not in (".ipynb", ".md", ".py"):
         raise CourseError(f"{path} is no notebook: expected a file that ends in .ipynb, .md or .py")
     text = _text(path)
-    if kind == ".py":
+    if kind(path) == ".py":
         return _of_reasonable_size(path, [Cell(WHOLE_FILE, text)])
     try:
-        code = _from_text_notebook(text) if kind == ".md" else _from_notebook(text)
+        code = _from_text_notebook(text) if kind(path) == ".md" else _from_notebook(text)
     except (ValueError, RecursionError) as error:
         raise CourseError(f"{path} cannot be read as a notebook: {_reason(error)}") from error
     except (KeyError, TypeError, AttributeError) as error:

@@ -23,6 +23,7 @@ from course_lib.grading.sandbox.conversation import Conversation, WorkerStopped
 from course_lib.grading.sandbox.fork_server import CannotStart, ForkServer
 from course_lib.grading.sandbox.limits import Limits
 from course_lib.grading.sandbox.worker import cells as running
+from course_lib.grading.sandbox.worker import own_modules
 from course_lib.grading.sandbox.worker.attempt import ordinary
 from course_lib.grading.sandbox.worker.frames import pack
 from course_lib.grading.unattended import unattended
@@ -30,6 +31,7 @@ from course_lib.grading.wording import shorten
 
 LONGEST = 20_000  # characters of each, which are more than are ever shown
 FAULT = ("kind", "error", "message", "text", "got", "expected")  # what a worker may tell of a call without a value
+NO_MODULES: Mapping[str, str] = {}  # beside the file that it could import, each a name and its text
 SLOW_TO_IMPORT = re.compile(r"^[ \t]*(?:import|from)[ \t]+matplotlib", re.MULTILINE)
 
 
@@ -46,9 +48,10 @@ class Session(Protocol):
 class InProcessSession:
     """A file of our own, or a learner's, run in this process."""
 
-    def __init__(self, path: str, cells: list[Cell]):
+    def __init__(self, path: str, cells: list[Cell], modules: Mapping[str, str] = NO_MODULES):
         os.environ.setdefault("MPLBACKEND", "agg")  # a figure must not open a window and wait
         self.names: dict[str, Any] = {"__name__": "answers"}
+        own_modules.serve(modules)
         stops = running.run([cell.source for cell in cells], self.names, unattended)
         self._submission = after_running(path, cells, self.names, stops)
 
@@ -77,11 +80,13 @@ class SandboxedSession:
         functions: list[str],
         limits: Limits,
         deadline: float | None = None,
+        modules: Mapping[str, str] = NO_MODULES,
     ):
         self._fork_server, self._path, self._cells, self._functions = fork_server, path, cells, functions
-        self._limits = limits
+        self._limits, self._modules = limits, dict(modules)
         self._deadline = time.monotonic() + limits.wall if deadline is None else deadline
-        self._preload = ["matplotlib.pyplot"] if any(SLOW_TO_IMPORT.search(cell.source) for cell in cells) else []
+        sources = [*(cell.source for cell in cells), *modules.values()]
+        self._preload = ["matplotlib.pyplot"] if any(map(SLOW_TO_IMPORT.search, sources)) else []
         self._workers: dict[tuple, tuple[Conversation, Submission]] = {}
         self._hopeless: dict[tuple, str] = {}
         self.endings: list[str] = []  # what became of workers that did not last
@@ -152,6 +157,7 @@ class SandboxedSession:
     def _begin(self, conversation: Conversation, forbidden: dict[str, str]) -> Submission:
         job = {
             "cells": [cell.source for cell in self._cells],
+            "modules": self._modules,
             "functions": self._functions,
             "forbidden": forbidden,
             "memory": self._limits.memory,

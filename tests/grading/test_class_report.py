@@ -268,3 +268,17 @@ def test_what_is_ungraded_is_no_mark_and_counts_for_nothing(page):
     ]
     assert [cell["data-points"] for cell in cells] == ["-1"]
     assert sum(count for _, count in class_report.distribution([record("anna"), ungraded])) == 1
+
+
+# ---------------------------------------------------------------- the roster
+
+
+def test_the_roster_says_who_is_missing_what_is_nobody_s_and_who_was_late(page):
+    roster = "name,secret\n<b>Bo Lee,not for the page\nAnn Doe,x\n"
+    found = page([record("doeann_LATE_12"), record("zoe <i>")], {"seed": "7", "roster": roster})
+    text = " ".join(found.text.split())
+    assert "1 of 2 people handed something in." in text and "1 without a submission <b>Bo Lee" in text
+    assert "1 entered for nobody zoe <i>: nobody of the roster" in text
+    assert "doeann_LATE_12 (late)" in text and text.count("(late)") == 1
+    assert "not for the page" not in text and "i" not in [tag for tag, _ in found.elements]
+    assert "handed something in" not in page([record("ann")]).text

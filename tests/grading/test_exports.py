@@ -62,9 +62,9 @@ def rows(folder):
 
 def test_the_table_for_a_spreadsheet(write):
     assert rows(write(ANN, BOB, formats=["csv"])) == [
-        ["submission", "score", "max_score", "status", "reason", "exercise_02.3", "exercise_02.10"],
-        ["Bob Lee", "", "", "ungraded", "a fault of the grader: KeyError", "", ""],
-        ["ann.py", "3", "6", "graded", "", "3", "0"],
+        ["submission", "score", "max_score", "status", "reason", "late", "exercise_02.3", "exercise_02.10"],
+        ["Bob Lee", "", "", "ungraded", "a fault of the grader: KeyError", "", "", ""],
+        ["ann.py", "3", "6", "graded", "", "", "3", "0"],
     ]
 
 
@@ -99,6 +99,7 @@ def test_a_row_for_programs(write):
         "max_score": 6,
         "status": "graded",
         "reason": "",
+        "late": False,
         "tests": [
             {
                 "exercise": "02.10",
@@ -227,7 +228,7 @@ def test_hostile_text_breaks_no_format(write):
 def test_every_format_has_the_same_bytes_whatever_the_order_and_the_time(write, monkeypatch):
     records = [replace(ANN, submission=f"student {number}", digest=str(number)) for number in range(20)]
     first = contents(write(*records))
-    assert len(first) == 23
+    assert len(first) == 25
     random.Random(0).shuffle(records)
     monkeypatch.setenv("TZ", "Asia/Tokyo")
     slower = [replace(record, seconds=9.0, output="printed now") for record in records]
@@ -235,7 +236,7 @@ def test_every_format_has_the_same_bytes_whatever_the_order_and_the_time(write, 
 
 
 def test_a_gradebook_without_records_gives_empty_files(write):
-    assert rows(write()) == [["submission", "score", "max_score", "status", "reason"]]
+    assert rows(write()) == [["submission", "score", "max_score", "status", "reason", "late"]]
 
 
 def test_a_file_is_the_old_one_until_the_new_one_is_whole(write, monkeypatch):
@@ -261,14 +262,16 @@ def test_a_file_is_the_old_one_until_the_new_one_is_whole(write, monkeypatch):
 def test_what_is_ungraded_has_no_mark_in_any_format(write):
     folder = write(ANN, BOB)
     header, bob, ann = rows(folder)
-    assert bob[:4] == ["Bob Lee", "", "", "ungraded"] and bob[5:] == ["", ""]
+    assert bob[:4] == ["Bob Lee", "", "", "ungraded"] and bob[5:] == ["", "", ""]
     assert ann[1:3] == ["3", "6"] and header[1:3] == ["score", "max_score"]
     results = gradescope_results(BOB)
     assert "score" not in results and results["tests"] == [] and "KeyError" in results["output"]
 
 
 def test_an_unknown_format_is_refused_before_anything_is_written(write, tmp_path):
-    with pytest.raises(CourseError, match=r"no format 'xlsx' \(formats: csv, jsonl, gradescope, junit\)"):
+    with pytest.raises(
+        CourseError, match=r"no format 'xlsx' \(formats: csv, jsonl, gradescope, junit, moodle, canvas\)"
+    ):
         write(ANN, formats=["csv", "xlsx"])
     assert not (tmp_path / "grades" / "grades.csv").exists()
 

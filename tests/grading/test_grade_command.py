@@ -11,6 +11,7 @@ import hashlib
 import multiprocessing
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -31,7 +32,7 @@ from course_lib.grading.unattended import unattended
 from course_lib.project import CourseError, root
 
 RIGHT = "def attend(weights, values):\n    return (weights[..., None] * values).sum(1)\n"
-ALL = ("csv", "jsonl", "gradescope", "junit")
+ALL = ("csv", "jsonl", "gradescope", "junit", "moodle", "canvas")
 
 
 def fake_grade(name, paths, settings):
@@ -101,9 +102,10 @@ def test_a_run_says_what_it_does_and_writes_what_it_was_asked_for(fake, handed_i
     assert f"submissions: 6 in {handed_in}\n" in out
     assert f"exercises: 02.1, 02.2, 02.3, 02.4, 02.5 ({points} points)\n" in out
     assert "sandbox: landlock; limit: 30 s a submission; seed: 7\n" in out
-    assert r"neither a folder nor .ipynb nor .py: notes\x1b[2J.txt" in out
+    assert r"neither a folder nor .ipynb, .py or .zip: notes\x1b[2J.txt" in out
     assert "over 6 submissions" in out and "graded before" not in out
     written = ["gradebook.sqlite", "grades.csv", "grades.jsonl", "gradescope", "junit.xml"]
+    written += ["grades_moodle.csv", "grades_canvas.csv"]
     assert out.splitlines()[-1] == "written: " + ", ".join(str(tmp_path / "grades" / name) for name in written)
     assert sorted(path.name for path in (tmp_path / "grades").iterdir()) == sorted(written)
     assert fake == ["Bob Lee.py", "ann.py", "cleo.py", "dan.py", "eve.py", "finn.py"]
@@ -546,6 +548,69 @@ def test_a_scheduler_without_dask_is_one_sentence(fake, handed_in, tmp_path, mon
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(CourseError, match=r"--scheduler needs Dask: pip install 'course_lib\[dask\]'"):
         grade(handed_in, tmp_path / "grades", scheduler="tcp://127.0.0.1:8786")
+
+
+# ---------------------------------------------------------------- platforms, rosters and archives
+
+
+@pytest.fixture
+def roster(tmp_path):
+    path = tmp_path / "people.csv"
+    path.write_text("name,id\nBo\x1b Lee,8\nCleo,9\nZoe,10\n")
+    return path
+
+
+def test_what_roster_and_submissions_do_not_agree_on_is_said(fake, handed_in, roster, tmp_path, capsys):
+    for name in ("doeeve_LATE_8_9001_a.py", "doeeve_LATE_8_9002_a-1.py", "roezoe_10_9003_a.pdf"):
+        (handed_in / name).write_text("")
+    grade(handed_in, tmp_path / "grades", roster=roster, formats=["csv", "moodle"])
+    said = capsys.readouterr().out
+    assert "passed over, since the same student handed it in again later: doeeve_LATE_8_9001_a.py\n" in said
+    assert "late, says the platform: doeeve_LATE_8\n" in said
+    assert "roster: 3 people, 3 with a submission\n" in said and "without a submission:" not in said
+    assert "not entered for anybody: dan.py: nobody of the roster\n" in said
+    assert "Moodle will pass over 3 of 3 grades" in said
+    (handed_in / "cleo.py").unlink()
+    grade(handed_in, tmp_path / "others", roster=roster)
+    assert "\nwithout a submission: Cleo\n" in capsys.readouterr().out
+
+
+def test_a_roster_is_kept_for_later_sittings_and_can_be_replaced(fake, handed_in, roster, tmp_path):
+    out = tmp_path / "grades"
+    grade(handed_in, out, formats=["csv"])
+    assert "Cleo" not in (out / "grades.csv").read_text()
+    grade(handed_in, out, formats=["canvas"], resume=True, roster=roster, assignment="Week 3")
+    before = contents(out)
+    assert "Cleo" in before["grades.csv"].decode() and "Week 3" in before["grades_canvas.csv"].decode()
+    grade(handed_in, out, formats=["canvas"], resume=True)
+    assert contents(out) == before and len(fake) == 6
+    roster.write_text("name\nFinn\n")
+    grade(handed_in, out, resume=True, roster=roster)
+    assert "Finn" in (out / "grades.csv").read_text() and "Cleo" not in (out / "grades.csv").read_text()
+
+
+def test_a_roster_that_does_not_fit_stops_the_run_before_it_begins(fake, handed_in, roster, tmp_path):
+    for content, said in (("points\n1\n", "has no column"), ("Student,ID,Section,A (1),B (2)\nx,1,s,,\n", "several")):
+        roster.write_text(content)
+        with pytest.raises(CourseError, match=said):
+            grade(handed_in, tmp_path / "grades", roster=roster)
+    assert fake == [] and not (tmp_path / "grades").exists()
+
+
+def test_a_zip_of_the_class_gives_the_grades_of_its_folder(fake, handed_in, tmp_path, capsys):
+    archive = shutil.make_archive(tmp_path / "class", "zip", handed_in)
+    grade(handed_in, tmp_path / "one")
+    grade(Path(archive), tmp_path / "two")
+    assert contents(tmp_path / "one") == contents(tmp_path / "two")
+    assert f"submissions: 6 in {archive}\n" in capsys.readouterr().out
+    grade(Path(archive), tmp_path / "two", resume=True)
+    assert len(fake) == 12 and contents(tmp_path / "one") == contents(tmp_path / "two")
+    (tmp_path / "broken.zip").write_text("no archive")
+    with pytest.raises(CourseError, match="broken.zip cannot be unpacked"):
+        grade(tmp_path / "broken.zip", tmp_path / "three")
+    with pytest.raises(CourseError, match="there is no exercise"):
+        grade(Path(archive), tmp_path / "three", only=["02.77"])
+    assert not (tmp_path / "three").exists()
 
 
 # ---------------------------------------------------------------- in the sandbox, and killed

@@ -201,3 +201,12 @@ def test_a_kill_at_any_moment_leaves_whole_records(tmp_path):
     assert records
     with sqlite3.connect(path) as plain:
         assert plain.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+
+
+def test_a_fact_can_be_noted_later_and_again(tmp_path):
+    path = tmp_path / "gradebook.sqlite"
+    with Gradebook.create(path, {"seed": "7"}) as gradebook:
+        gradebook.note("roster", "name")
+        gradebook.note("roster", "name\0\nBo")
+    with Gradebook.open(path) as gradebook:
+        assert gradebook.facts == {"seed": "7", "roster": "name\\x00\nBo"}

@@ -163,23 +163,23 @@ def test_a_folder_or_a_file_for_each_student(tmp_path):
         path.parent.mkdir(parents=True)
         path.write_text(RIGHT)
     (tmp_path / "linked").symlink_to(tmp_path / "ada")
-    found, left = find_submissions(tmp_path, tmp_path / "grades")
-    names = {each.name: [path.removeprefix(f"{tmp_path}/") for path in each.paths] for each in found}
-    assert names == {"ada": ["ada/02_mine.ipynb", "ada/deep/more.py"], "bo.py": ["bo.py"], "cy": []}
-    assert left == ["linked", "roster.csv"]
+    collected = find_submissions(tmp_path, tmp_path / "grades")
+    names = {each.name: [path.removeprefix(f"{tmp_path}/") for path in each.paths] for each in collected.found}
+    assert names == {"ada": ["ada/02_mine.ipynb", "ada/deep/more.py"], "bo.py": ["bo.py"], "cy": ["cy/nothing.txt"]}
+    assert collected.left == ["linked", "roster.csv"]
 
 
 def test_a_folder_without_submissions_is_told_so(tmp_path):
     with pytest.raises(CourseError, match="holds no submission"):
         find_submissions(tmp_path, tmp_path / "grades")
-    with pytest.raises(CourseError, match="is no folder"):
+    with pytest.raises(CourseError, match="is no folder and no zip"):
         find_submissions(tmp_path / "nowhere", tmp_path / "grades")
 
 
 def test_the_chapters_that_somebody_answered(tmp_path):
     (tmp_path / "a.py").write_text("def soft(x): pass")
     (tmp_path / "b.py").write_text(RIGHT)
-    found, _ = find_submissions(tmp_path, tmp_path / "grades")
+    found = find_submissions(tmp_path, tmp_path / "grades").found
     assert chapters_answered(catalogue(), found) == ["02"]
 
 
@@ -215,7 +215,7 @@ def test_a_notebook_of_unreasonably_many_cells_is_refused(hand_in):
 def test_a_link_to_itself_does_not_stop_the_run(tmp_path):
     (tmp_path / "me.py").symlink_to(tmp_path / "me.py")
     (tmp_path / "bo.py").write_text(RIGHT)
-    found, _ = find_submissions(tmp_path, tmp_path / "grades")
+    found = find_submissions(tmp_path, tmp_path / "grades").found
     records = [grade_submission(each.name, each.paths, settings()) for each in found]
     assert [record.status for record in records] == [GRADED, UNREADABLE]
 

@@ -212,7 +212,7 @@ from course_lib.grading.sandbox.limits import Limits
 limits = Limits(wall=60, step=60)
 fork_server = ForkServer("process").wait()
 with Conversation(fork_server, limits, time.monotonic() + 60, []) as talk:
-    job = {"cells": ["while True: pass"], "functions": [], "forbidden": {}}
+    job = {"cells": ["while True: pass"], "modules": {}, "functions": [], "forbidden": {}}
     talk.send(pack(job | {"memory": 1 << 30, "seconds": 60, "step": 60, "main": True}, {}))
     talk.receive()
     print(fork_server._process.pid, talk._child, flush=True)
@@ -288,7 +288,7 @@ def test_a_grader_forked_from_another_starts_a_fork_server_of_its_own():
 def test_a_worker_that_has_gone_is_noticed_while_a_question_is_written():
     limits = Limits()
     with Conversation(for_tier(tiers.PROCESS), limits, time.monotonic() + 5, []) as talk:
-        job = {"cells": ["import os; os._exit(0)"], "functions": [], "forbidden": {}}
+        job = {"cells": ["import os; os._exit(0)"], "modules": {}, "functions": [], "forbidden": {}}
         talk.send(frames.pack(job | {"memory": limits.memory, "seconds": 5, "step": 5, "main": True}, {}))
         talk.receive()
         time.sleep(0.2)

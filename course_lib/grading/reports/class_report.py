@@ -21,6 +21,7 @@ from markupsafe import Markup
 from course_lib.grading.catalogue import OWN, Catalogue, catalogue
 from course_lib.grading.exercise import Task
 from course_lib.grading.gradebook import Gradebook
+from course_lib.grading.matching import ROSTER, late, make_class
 from course_lib.grading.records import GRADED, Finding, Record
 from course_lib.grading.reports import templates
 from course_lib.grading.reports.similarity import LONGEST_SOURCE, find_code
@@ -101,7 +102,7 @@ def write_report(records: list[Record], facts: Mapping[str, str], path: Path, bo
     marks = [record.earned for record in records if record.earned is not None]
     page = environment.get_template(Path(__file__).with_suffix(".html").name).render(
         records=records,
-        facts=sorted(facts.items()),
+        facts=sorted((name, value) for name, value in facts.items() if name != ROSTER),
         exercises={exercise: words.title(exercise) for exercise in exercises},
         rows=[(record, _cells(record)) for record in records],
         whole=_cells(Record("", "", "", "", tuple(finding for record in records for finding in record.findings))),
@@ -112,6 +113,8 @@ def write_report(records: list[Record], facts: Mapping[str, str], path: Path, bo
         unnamed=unnamed(records, known, words),
         not_written=_not_written(records),
         ungraded=[record for record in records if record.status != GRADED],
+        late={record.submission for record in records if late(record)},
+        graded=make_class(records, facts),
     )
     path.write_text(page, encoding="utf-8")
 

@@ -32,7 +32,7 @@ def what_is_possible(tier: str) -> list[str]:
         canary.write_text("not for you")
         cells = [attempt.format(canary=str(canary)) for attempt in FORBIDDEN.values()]
         limits = Limits(wall=30.0)
-        job = {"cells": cells, "functions": [], "forbidden": {}}
+        job = {"cells": cells, "modules": {}, "functions": [], "forbidden": {}}
         job |= {"memory": limits.memory, "seconds": limits.wall, "step": limits.step, "main": True}
         try:
             with Conversation(for_tier(tier), limits, time.monotonic() + limits.wall, []) as conversation:

@@ -43,8 +43,7 @@ def run(
             continue
         try:
             with guard():
-                if found := sorted(refused & words(programme)):
-                    raise PermissionError(f"{found[0]} is not to be used where an operator of torch is forbidden")
+                refuse(programme, refused)
                 exec(programme, names)
         except KeyboardInterrupt:
             raise
@@ -52,6 +51,12 @@ def run(
             lines = [each.lineno for each in traceback.extract_tb(error.__traceback__) if each.filename == filename]
             stops.append({"cell": number, "broken": False, "line": lines[-1] if lines else None} | told(error))
     return stops
+
+
+def refuse(programme: CodeType, refused: frozenset[str]) -> None:
+    """Raise PermissionError where a compiled programme uses one of these names."""
+    if found := sorted(refused & words(programme)):
+        raise PermissionError(f"{found[0]} is not to be used where an operator of torch is forbidden")
 
 
 def words(programme: CodeType) -> set[str]:

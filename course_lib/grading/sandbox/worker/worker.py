@@ -12,6 +12,7 @@ import attempt
 import cells
 import frames
 import lockdown
+import own_modules
 import torch
 
 
@@ -44,6 +45,7 @@ def work(requests: int, replies: int, output: int, lock: dict[str, Any]) -> None
     random.seed(0)  # not inherited: Python seeds it anew after a fork
     names: dict[str, Any] = {"__name__": "__main__" if job["main"] else "answers", "__builtins__": builtins}
     refused = frozenset(cells.WAYS_ROUND.split()) if job["forbidden"] else frozenset()
+    own_modules.serve(job["modules"], lambda programme: cells.refuse(programme, refused))
     # A cell may take longer than a call: it may train, or be the whole of a module.
     stops = cells.run(job["cells"], names, lambda: attempt.at_most(job["seconds"] / 2), refused)
     defined = [name for name in job["functions"] if callable(names.get(name))]

@@ -1,0 +1,122 @@
+"""Zip files of strangers: unpacked within bounds, and nowhere but in a folder of their own."""
+
+import contextlib
+import errno
+import lzma
+import shutil
+import stat
+import zipfile
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath, PureWindowsPath
+
+from course_lib.grading import downloads
+from course_lib.grading.notebook_file import LARGEST, kind
+from course_lib.grading.wording import shorten
+from course_lib.project import CourseError
+
+ARCHIVE = ".zip"
+READ = (".ipynb", ".py", ARCHIVE)  # of any other kind only the name counts
+UNPACKED = ".unpacked"
+RATIO, RATIO_FROM = 100, 1 << 20  # text becomes ten times smaller; below so many bytes nobody is hurt
+ENCRYPTED = 0x1  # a flag of an entry
+OURS = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS, errno.EMFILE)  # no fault of who made an archive
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """How much may be in an archive: files, and bytes once they are unpacked."""
+
+    files: int
+    size: int
+
+
+ONE_STUDENT, WHOLE_CLASS = Bounds(2_000, 1 << 27), Bounds(100_000, 1 << 32)
+
+
+def unpack(archive: Path, into: Path, bounds: Bounds = ONE_STUDENT) -> None:
+    """Write what an archive holds below `into`: notebooks, modules and archives whole, other files empty.
+
+    Raises CourseError, with nothing to be relied on below `into`, for what is broken, encrypted, larger than `bounds`,
+    or would lead out of `into`; OSError where the fault is this machine's.
+    """
+    if archive.is_symlink() or not archive.is_file():
+        raise CourseError(f"{archive} cannot be unpacked: it is a link or no ordinary file")
+    try:
+        with zipfile.ZipFile(archive) as opened:
+            for entry, path in _checked(archive, opened.infolist(), bounds):
+                target = into / path
+                if entry.is_dir():
+                    target.mkdir(parents=True, exist_ok=True)
+                    continue
+                target.parent.mkdir(parents=True, exist_ok=True)
+                with target.open("xb") as file:
+                    if kind(target) in READ:
+                        with opened.open(entry) as source:
+                            file.write(source.read(LARGEST + 1))  # of more, enough to be refused later
+    except OSError as error:  # names that are too long, a file where a folder should be
+        if error.errno in OURS:
+            raise
+        raise CourseError(f"{archive} cannot be unpacked: {error.strerror or 'it is broken'}") from error
+    except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, ValueError) as error:
+        raise CourseError(f"{archive} cannot be unpacked: it is broken ({shorten(str(error), 120)})") from error
+    except RuntimeError as error:  # how zipfile says that it does not know a compression
+        raise CourseError(f"{archive} cannot be unpacked: it is compressed in an unusual way") from error
+
+
+def _checked(
+    archive: Path, entries: list[zipfile.ZipInfo], bounds: Bounds
+) -> list[tuple[zipfile.ZipInfo, PurePosixPath]]:
+    """Return each entry with its path; raises CourseError for what is not to be unpacked."""
+    if len(entries) > bounds.files:
+        raise CourseError(f"{archive} is not unpacked: it holds more than {bounds.files:,} files")
+    size = sum(min(entry.file_size, LARGEST) for entry in entries if kind(Path(entry.filename)) in READ)
+    if size > bounds.size or size > max(RATIO_FROM, RATIO * archive.stat().st_size):
+        raise CourseError(f"{archive} is not unpacked: it would become {size >> 20:,} MB")
+    found: dict[PurePosixPath, zipfile.ZipInfo] = {}
+    for entry in entries:
+        path = PurePosixPath(entry.filename.replace("\\", "/"))
+        shown = shorten(entry.filename, 60)
+        if path.is_absolute() or ".." in path.parts or not path.parts or PureWindowsPath(path).drive:
+            raise CourseError(f"{archive} is not unpacked: the path {shown!r} leads out of it")
+        if stat.S_ISLNK(entry.external_attr >> 16):
+            raise CourseError(f"{archive} is not unpacked: {shown!r} is a link")
+        if entry.flag_bits & ENCRYPTED:
+            raise CourseError(f"{archive} is not unpacked: it is encrypted")
+        if path in found and not entry.is_dir():
+            raise CourseError(f"{archive} is not unpacked: it holds two files {shown!r}")
+        found[path] = entry
+    return [(entry, path) for path, entry in found.items()]
+
+
+@contextlib.contextmanager
+def folder_of(submissions: Path, out: Path) -> Iterator[Path]:
+    """Give the folder of the submissions: the one that is named, or what a zip of the whole class holds.
+
+    The archive is unpacked within `out`, where workers on other machines can read it, and cleared away afterwards.
+    """
+    if not (submissions.is_file() and kind(submissions) == ARCHIVE):
+        yield submissions
+        return
+    there, unpacked = out.exists(), out / UNPACKED
+    shutil.rmtree(unpacked, ignore_errors=True)  # of a sitting that was killed
+    try:
+        try:
+            unpack(submissions, unpacked, WHOLE_CLASS)
+        except OSError as error:
+            raise CourseError(f"{submissions} cannot be unpacked into {out}: {error.strerror}") from error
+        yield _without_wrapping(unpacked)
+    finally:
+        shutil.rmtree(unpacked, ignore_errors=True)
+        if not there:
+            with contextlib.suppress(OSError):  # where there are grades in it by now
+                out.rmdir()
+
+
+def _without_wrapping(folder: Path) -> Path:
+    """Return the folder that holds the submissions, where an archive was made of a folder and not of what is in it."""
+    inside = [each for each in folder.iterdir() if not each.name.startswith((".", "__"))]
+    if len(inside) == 1 and inside[0].is_dir() and not downloads.read(inside[0].name).platform:
+        return inside[0]
+    return folder
