@@ -17,7 +17,8 @@ from pathlib import Path
 
 from course_lib.files import PART, write_atomically
 from course_lib.grading.gradebook import Gradebook
-from course_lib.grading.records import GRADED, UNGRADED, Finding, Record
+from course_lib.grading.judgements import comment_in_words, in_words, outdated_in_words
+from course_lib.grading.records import GRADED, UNGRADED, Finding, Record, numbered
 from course_lib.project import CourseError
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")  # a spreadsheet executes a cell that begins with one of these
@@ -58,7 +59,7 @@ def gradescope_results(record: Record, execution_time: float | None = None) -> d
     """Return the contents of Gradescope's results.json; `execution_time` in seconds."""
     results = {
         **({} if record.earned is None else {"score": record.earned}),  # without one, Gradescope says that it failed
-        "output": record.reason,
+        "output": "\n".join(filter(None, [record.reason, *map(comment_in_words, record.comments)])),
         "visibility": "visible",
         "stdout_visibility": "hidden",  # what the grader prints is not for students
         "extra_data": {"submission": record.submission, "digest": record.digest, "status": record.status},
@@ -66,7 +67,7 @@ def gradescope_results(record: Record, execution_time: float | None = None) -> d
             {
                 "score": finding.earned,
                 "max_score": finding.points,
-                "status": "failed" if finding.problem else "passed",
+                "status": "failed" if finding.failed else "passed",
                 "name": f"{finding.function}: {finding.property}",
                 "number": number,
                 "output": _explanation(finding),
@@ -74,7 +75,7 @@ def gradescope_results(record: Record, execution_time: float | None = None) -> d
                 "tags": [finding.exercise, *filter(None, [finding.mistake])],
                 "visibility": "visible",
             }
-            for number, finding in _numbered(record.findings)
+            for number, finding in numbered(record.findings)
         ],
     }
     return results if execution_time is None else results | {"execution_time": execution_time}
@@ -98,7 +99,8 @@ def _write_csv(records: list[Record], path: Path) -> None:
     table = csv.writer(text)
     # "exercise_02.3", since a spreadsheet makes the number 2.3 of "02.3".
     columns = ["submission", "score", "max_score", "status", "reason"]
-    table.writerow([*columns, *(f"exercise_{each}" for each in exercises)])
+    by_hand = ["by_hand"] if any(record.judgements for record in records) else []
+    table.writerow([*columns, *(f"exercise_{each}" for each in exercises), *by_hand])
     for record in records:
         points = Counter()
         for finding in record.findings:
@@ -106,7 +108,8 @@ def _write_csv(records: list[Record], path: Path) -> None:
         graded = record.earned is not None  # an empty cell is no mark, and 0 would be one
         score = (record.earned, record.points) if graded else ("", "")
         row = [_cell(record.submission), *score, record.status, _cell(record.reason)]
-        table.writerow([*row, *(points[each] if graded else "" for each in exercises)])
+        row += [points[each] if graded else "" for each in exercises]
+        table.writerow([*row, *(_cell(_by_hand(record)) for _ in by_hand)])
     write_atomically(path, text.getvalue())
 
 
@@ -130,9 +133,11 @@ def _write_jsonl(records: list[Record], path: Path) -> None:
                     "output": finding.problem,
                     "mistake": finding.mistake,
                     "explanation": finding.explanation,
+                    **_judgement(finding),
                 }
                 for finding in record.findings
             ],
+            **({"by_hand": _by_hand(record)} if record.judgements else {}),
         }
         for record in records
     ]
@@ -152,21 +157,24 @@ def _write_gradescope(records: list[Record], folder: Path) -> None:
 def _write_junit(records: list[Record], path: Path) -> None:
     suites = ElementTree.Element("testsuites")
     for record in records:
-        failed = sum(bool(finding.problem) for finding in record.findings)
+        failed = sum(finding.failed for finding in record.findings)
         ungraded = int(record.status == UNGRADED)
         counts = {"tests": len(record.findings) + ungraded, "failures": failed, "errors": ungraded}
         suite = _element(suites, "testsuite", name=record.submission, **counts)
-        if record.status != GRADED:
+        told = {} if record.status == GRADED else {"status": record.status, "reason": record.reason}
+        if by_hand := _by_hand(record):
+            told["by hand"] = by_hand
+        if told:
             properties = _element(suite, "properties")
-            _element(properties, "property", name="status", value=record.status)
-            _element(properties, "property", name="reason", value=record.reason)
+            for name, value in told.items():
+                _element(properties, "property", name=name, value=value)
         if ungraded:
             case = _element(suite, "testcase", classname=record.submission, name="graded")
             _element(case, "error", message=record.reason)
-        for number, finding in _numbered(record.findings):
+        for number, finding in numbered(record.findings):
             place = f"{record.submission}.{finding.function}"
             case = _element(suite, "testcase", classname=place, name=f"{number} {finding.property}")
-            if finding.problem:
+            if finding.failed:
                 message = f"{finding.earned} of {finding.points} points"
                 _element(case, "failure", message=message).text = _for_xml(_explanation(finding))
     ElementTree.indent(suites)
@@ -174,17 +182,27 @@ def _write_junit(records: list[Record], path: Path) -> None:
     write_atomically(path, content + b"\n")
 
 
-def _numbered(findings: Iterable[Finding]) -> Iterable[tuple[str, Finding]]:
-    """Give each finding a number: that of its exercise, and its place in it, such as 02.3.1."""
-    places = Counter()
-    for finding in findings:
-        places[finding.exercise] += 1
-        yield f"{finding.exercise}.{places[finding.exercise]}", finding
-
-
 def _explanation(finding: Finding) -> str:
     named = ": ".join(filter(None, [finding.mistake, finding.explanation]))
-    return finding.problem + (f"\nknown mistake: {named}" if named else "")
+    lines = [finding.problem, f"known mistake: {named}" if named else "", in_words(finding)]
+    return "\n".join(filter(None, lines))
+
+
+def _by_hand(record: Record) -> str:
+    """Return all that persons decided about a submission, each with the number of its property."""
+    told = [f"{number}: {in_words(finding)}" for number, finding in numbered(record.findings) if finding.judgement]
+    return "; ".join([*told, *map(comment_in_words, record.comments), *map(outdated_in_words, record.outdated)])
+
+
+def _judgement(finding: Finding) -> dict:
+    """Return what a person decided about a finding, for programs; nothing where nobody did."""
+    if finding.judgement is None:
+        return {}
+    machine = finding.earned if finding.machine is None else finding.machine
+    judgement = finding.judgement
+    return {
+        "by_hand": {"score_of_machine": machine, "comment": judgement.comment, "by": judgement.by, "at": judgement.at}
+    }
 
 
 def _cell(text: str) -> str:

@@ -94,7 +94,7 @@ def grade(
             typer.echo(f"stopped; {_ways_on(path)}", err=True)
             raise
         except Exception as error:  # a full disk, a pool whose process died, a cluster that went away
-            why = shorten(_printable(": ".join(filter(None, [type(error).__name__, str(error)]))), 240)
+            why = shorten(printable(": ".join(filter(None, [type(error).__name__, str(error)]))), 240)
             raise CourseError(f"stopped by {why}; {_ways_on(path)}") from error
         records = gradebook.records()
     _summarise(records)
@@ -114,10 +114,10 @@ def _found(folder: Path, out: Path) -> list[Found]:
     names = [storable(each.name) for each in found]
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
-        raise CourseError(f"two submissions have names that read {_printable(twice)}: rename one of them")
+        raise CourseError(f"two submissions have names that read {printable(twice)}: rename one of them")
     if passed_over:
         more = f" and {len(passed_over) - 5} more" if len(passed_over) > 5 else ""
-        shown = ", ".join(map(_printable, passed_over[:5]))
+        shown = ", ".join(map(printable, passed_over[:5]))
         typer.echo(f"passed over, since neither a folder nor .ipynb nor .py: {shown}{more}")
     return found
 
@@ -193,7 +193,7 @@ def _left_to_do(gradebook: Gradebook, found: list[Found], folder: Path) -> list[
         raise CourseError(f"{folder} holds none of the submissions that {gradebook.path} is about: is it another one?")
     for submission in gone:
         gradebook.drop(submission)
-        typer.echo(f"dropped, since it is no longer there: {_printable(submission)}")
+        typer.echo(f"dropped, since it is no longer there: {printable(submission)}")
     ungraded = gradebook.with_status(UNGRADED)
     work, again = [], 0
     for each in found:
@@ -330,9 +330,9 @@ def _summarise(records: list[Record]) -> None:
     table.add_column("points", no_wrap=True, justify="right")
     table.add_column("status")
     for record in urgent[:ROWS_SHOWN]:
-        status = f"{record.status}: {shorten(_printable(record.reason), 120)}" if record.reason else record.status
+        status = f"{record.status}: {shorten(printable(record.reason), 120)}" if record.reason else record.status
         points = "-" if record.earned is None else f"{record.earned}/{record.points}"
-        table.add_row(Text(_printable(record.submission)), points, Text(status))
+        table.add_row(Text(printable(record.submission)), points, Text(status))
     console.print(table)
     if len(urgent) > ROWS_SHOWN:
         typer.echo(f"... and {len(urgent) - ROWS_SHOWN} more")
@@ -365,10 +365,10 @@ def _distribution(earned: list[int], points: int) -> str:
     return "\n".join([f"{summary}, over {len(earned)} submissions", *lines])
 
 
-def _printable(text: str) -> str:
+def printable(text: str) -> str:
     r"""Spell out what a terminal would obey rather than show; a student chose the name.
 
-    >>> print(_printable("ann\x1b[2J"))
+    >>> print(printable("ann\x1b[2J"))
     ann\x1b[2J
     """
     return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text)

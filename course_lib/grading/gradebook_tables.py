@@ -67,7 +67,7 @@ def check_version(path: Path, connection: sqlite3.Connection) -> None:
         raise CourseError(f"{path} is of version {version}, and {known}: use the newer edition that wrote it")
     if version < min(STEPS):
         raise CourseError(
-            f"{path} is of version {version}, which is too old to be read: grade once more, with another folder as --out"
+            f"{path} is of version {version}, too old to be read: grade once more, with another folder as --out"
         )
     if version < VERSION:
         _upgrade(path, connection, version)

@@ -43,7 +43,7 @@ def in_words(finding: Finding) -> str:
         return f"comment by hand ({given.by}): {given.comment}"
     than = f", not {finding.machine}" if finding.machine != finding.earned else ", as the machine gave"
     said = f": {given.comment}" if given.comment else ""
-    return f"by hand: {finding.earned} of {finding.points} points{than} ({given.by}){said}"
+    return f"by hand: {finding.earned} of {in_points(finding.points)}{than} ({given.by}){said}"
 
 
 def comment_in_words(comment: Judgement) -> str:
@@ -51,9 +51,18 @@ def comment_in_words(comment: Judgement) -> str:
     return f"{comment.exercise or 'the submission'}, by hand ({comment.by}): {comment.comment}"
 
 
+def in_points(points: int) -> str:
+    """Return a number of points in words.
+
+    >>> in_points(1), in_points(2)
+    ('1 point', '2 points')
+    """
+    return f"{points} point" if points == 1 else f"{points} points"
+
+
 def outdated_in_words(judgement: Judgement) -> str:
     """Return a judgement for which there is no property any more."""
-    points = "" if judgement.points is None else f", {judgement.points} points"
+    points = "" if judgement.points is None else f", {in_points(judgement.points)}"
     said = f": {judgement.comment}" if judgement.comment else ""
     place = f"{judgement.exercise} {judgement.function}, {judgement.property!r}"
     return f"no longer applies: {place}{points} ({judgement.by}){said}"

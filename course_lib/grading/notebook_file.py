@@ -46,6 +46,7 @@ class Stop:
     cell: Cell
     sentence: str
     broken: bool
+    error: str = ""  # the name of its class
 
 
 @dataclass(frozen=True)
@@ -62,9 +63,13 @@ class Submission:
         """The cells that are no Python."""
         return tuple(stop for stop in self.stops if stop.broken)
 
+    def lost(self, function: str) -> bool:
+        """Tell whether a function is written in a cell that did not come to its end."""
+        return any(stop.cell.defines(function) for stop in self.stops)
+
     def why_missing(self, *functions: str) -> str:
         """Say that the file does not define `functions`, after the cause where a cell is to blame."""
-        lost = [name for name in functions if any(stop.cell.defines(name) for stop in self.stops)]
+        lost = [name for name in functions if self.lost(name)]
         absent = [name for name in functions if name not in lost]
         blamed = [stop for stop in self.stops if absent or any(stop.cell.defines(name) for name in lost)]
         blamed.sort(key=lambda stop: not stop.broken)
@@ -96,7 +101,7 @@ def after_running(path: str, cells: list[Cell], defined: Iterable[Any], stops: I
             where = f" in line {line}" if line is not None else ""
             what = "did not end in time" if error == "Unfinished" else f"stopped{where} with {error}: {message}"
             sentence = shorten(f"{cell.title} {what}", 240)
-        told.append(Stop(cell, sentence, bool(stop["broken"])))
+        told.append(Stop(cell, sentence, bool(stop["broken"]), error))
     written = tuple(re.findall(r"^(?:def|class) (\w+)", "\n".join(cell.source for cell in cells), re.MULTILINE))
     return Submission(path, frozenset(map(str, defined)), tuple(told), written)
 

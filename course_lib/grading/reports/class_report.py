@@ -27,6 +27,7 @@ from course_lib.grading.reports.similarity import LONGEST_SOURCE, find_code
 from course_lib.grading.wording import shorten
 from course_lib.project import CourseError
 
+PAGE = "class_report.html"
 WORD = re.compile(r"\b[^\W\d]\w*")
 # A word in an example is shown when it is Python's or torch's, or when so many students use it that it betrays none.
 PUBLIC = {"torch", "einops", "rearrange", "reduce", "repeat", *keyword.kwlist, *dir(builtins)}
@@ -86,7 +87,7 @@ def report(folder: Path, book: str = "") -> Path:
     """Write class_report.html into a folder of grades and return its path; `book` is the address of the book."""
     from course_lib.grading.grade_command import GRADEBOOK
 
-    path = folder / "class_report.html"
+    path = folder / PAGE
     with Gradebook.open(folder / GRADEBOOK) as gradebook:
         write_report(gradebook.records(), gradebook.facts, path, book)
     return path
