@@ -8,7 +8,11 @@ import typer
 from course_lib.commands._catalogue import OWN, Package
 from course_lib.commands._options import Only
 
-EXAMPLES = ("course grade submissions --out grades --jobs 2", "course grade submissions --out grades --resume")
+EXAMPLES = (
+    "course grade submissions --out grades --jobs 2",
+    "course grade submissions --out grades --resume",
+    "course grade submissions --out grades --regrade",
+)
 
 
 def run(
@@ -18,6 +22,9 @@ def run(
     jobs: Annotated[int, typer.Option(min=1, help="How many processes.")] = 1,
     seed: Annotated[int | None, typer.Option(help="Repeat the random cases of an earlier run.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the gradebook that is there.")] = False,
+    regrade: Annotated[
+        bool, typer.Option("--regrade", help="Grade all again with the same seed, and say which marks changed.")
+    ] = False,
     formats: Annotated[str, typer.Option("--format", help="Any of csv,jsonl,gradescope,junit.")] = "csv,jsonl",
     wall: Annotated[float | None, typer.Option(min=1, help="Seconds for one submission.")] = None,
     unsafe: Annotated[bool, typer.Option("--unsafe", help="Grade also where no sandbox works.")] = False,
@@ -29,6 +36,17 @@ def run(
 
     chosen = [each.strip() for each in formats.split(",")]
     code = grade_command.grade(
-        submissions, out, jobs, seed, only or (), resume, chosen, wall, unsafe, scheduler, package=package
+        submissions,
+        out,
+        jobs,
+        seed,
+        only or (),
+        resume,
+        chosen,
+        wall,
+        unsafe,
+        scheduler,
+        package=package,
+        again=regrade,
     )
     raise typer.Exit(code)

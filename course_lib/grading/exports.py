@@ -107,9 +107,9 @@ def _write_csv(records: list[Record], path: Path) -> None:
             points[finding.exercise] += finding.earned
         graded = record.earned is not None  # an empty cell is no mark, and 0 would be one
         score = (record.earned, record.points) if graded else ("", "")
-        row = [_cell(record.submission), *score, record.status, _cell(record.reason)]
+        row = [cell(record.submission), *score, record.status, cell(record.reason)]
         row += [points[each] if graded else "" for each in exercises]
-        table.writerow([*row, *(_cell(_by_hand(record)) for _ in by_hand)])
+        table.writerow([*row, *(cell(_by_hand(record)) for _ in by_hand)])
     write_atomically(path, text.getvalue())
 
 
@@ -205,7 +205,7 @@ def _judgement(finding: Finding) -> dict:
     }
 
 
-def _cell(text: str) -> str:
+def cell(text: str) -> str:
     """Return a text that neither a spreadsheet nor a terminal obeys; what a spreadsheet does, it does in any width."""
     text = "".join(each if each.isprintable() or each in "\t\r\n" else "\ufffd" for each in text)
     return f"'{text}" if unicodedata.normalize("NFKC", text).startswith(FORMULA) else text

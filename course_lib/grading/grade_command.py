@@ -10,6 +10,7 @@ import socket
 import statistics
 import sys
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, ProcessPoolExecutor, wait
 from dataclasses import fields
@@ -24,13 +25,14 @@ from rich.table import Table
 from rich.text import Text
 
 import course_lib
-from course_lib.grading import exports
+from course_lib.grading import exports, regrade
 from course_lib.grading.catalogue import OWN, Catalogue, catalogue
 from course_lib.grading.collect import Found, chapters_answered, find_submissions
 from course_lib.grading.engine import fresh_seed
 from course_lib.grading.gradebook import Gradebook, storable
 from course_lib.grading.grader import Settings, digest, grade_submission
 from course_lib.grading.records import GRADED, STOPPED, UNGRADED, UNREADABLE, Record
+from course_lib.grading.reports.eye import TITLES, Look, looks
 from course_lib.grading.sandbox import probe, tiers
 from course_lib.grading.sandbox.limits import Limits
 from course_lib.grading.wording import shorten
@@ -42,6 +44,7 @@ CONNECT_WITHIN = 10  # seconds
 URGENT = (UNGRADED, STOPPED, UNREADABLE, GRADED)  # what a person should look at first
 ROWS_SHOWN = 20
 BANDS = (0, 20, 40, 60, 80, 100)  # percent; full points stand alone
+LOOKS_SHOWN = 5
 LONGEST_BAR = 40
 _ALONE = threading.Lock()
 
@@ -59,29 +62,39 @@ def grade(
     scheduler: str | None = None,
     executor: Executor | None = None,
     package: str = OWN,
+    again: bool = False,
 ) -> int:
     """Grade the submissions in `folder` into `out`, say what was done, and return the exit code.
 
     0: all graded; 1: some are ungraded, because of a fault of ours; `resume` tries these again. `only` names chapters
-    and exercises; `wall` is the time for one submission in seconds. The work is done by `executor`, else by the Dask
-    cluster of `scheduler`, else by `jobs` processes. Raises CourseError for what cannot be done; what is graded by then
-    stays in the gradebook.
+    and exercises; `wall` is the time for one submission in seconds. With `again`, all are graded once more, because an
+    exercise was mended, and what changed is said. The work is done by `executor`, else by the Dask cluster of
+    `scheduler`, else by `jobs` processes. Raises CourseError for what cannot be done; what is graded by then stays in
+    the gradebook.
     """
     exports.known(formats)
     found = _found(folder, out)
     path = out / GRADEBOOK
-    if path.exists() and not resume:
-        raise CourseError(f"{path} is there already: add --resume to go on with it, or name another folder with --out")
+    if path.exists() and not (resume or again):
+        ways = "add --resume to go on with it, --regrade to grade all again, or name another folder with --out"
+        raise CourseError(f"{path} is there already: {ways}")
+    if again and not path.exists():
+        raise CourseError(f"there is no {path} to grade again: leave out --regrade")
     course = catalogue(package)
     asked = _asked(course, seed, only, wall)
     here = _here(probe.strongest(unsafe))
     with (
         _workers(jobs, scheduler, executor) as workers,
-        _continued(path, here | asked) if path.exists() else _begun(course, path, here, asked, found) as gradebook,
+        _continued(path, here, asked, again, resume)
+        if path.exists()
+        else _begun(course, path, here, asked, found) as gradebook,
     ):
+        gone = _gone(gradebook, found, folder)
+        if again and not (resume and regrade.unfinished(gradebook)):
+            regrade.begin(gradebook, here)
         settings = _settings(gradebook.facts)
         _introduce(course, folder, found, settings)
-        work = _left_to_do(gradebook, found, folder)
+        work = _left_to_do(gradebook, found, gone)
         formats = exports.known([*formats, *exports.present(out)])  # none is left behind that says something older
         try:
             with _told_to_stop() as told, _progress_bar() as progress:
@@ -96,8 +109,10 @@ def grade(
         except Exception as error:  # a full disk, a pool whose process died, a cluster that went away
             why = shorten(printable(": ".join(filter(None, [type(error).__name__, str(error)]))), 240)
             raise CourseError(f"stopped by {why}; {_ways_on(path)}") from error
-        records = gradebook.records()
-    _summarise(records)
+        records, facts = gradebook.records(), gradebook.facts
+        _summarise(records)
+        regrade.finish(gradebook)
+    _for_the_eye(looks(records, facts, out), out)
     typer.echo(f"written: {', '.join(map(str, [path, *written]))}")
     return 1 if any(record.status == UNGRADED for record in records) else 0
 
@@ -167,10 +182,15 @@ def _begun(course: Catalogue, path: Path, here: dict[str, str], asked: dict[str,
     return Gradebook.create(path, facts)
 
 
-def _continued(path: Path, asked: dict[str, str]) -> Gradebook:
-    """Return the gradebook of an earlier sitting; raises CourseError where this one would give other marks."""
+def _continued(path: Path, here: dict[str, str], asked: dict[str, str], again: bool, resume: bool) -> Gradebook:
+    """Return the gradebook of an earlier sitting; raises CourseError where this one would give other marks.
+
+    Where all is graded again, the edition and the machine may be others, and what the command names may not.
+    """
     gradebook = Gradebook.open(path)
     facts = gradebook.facts
+    if not again or (resume and regrade.unfinished(gradebook)):
+        asked = here | asked
     differ = [name for name in asked if name != "platform" and asked[name] != facts.get(name)]
     if differ:
         gradebook.close()
@@ -185,12 +205,18 @@ def _settings(facts: dict[str, str]) -> Settings:
     return Settings(int(facts["seed"]), exercises, Limits(**limits), facts["tier"], facts["catalogue"])
 
 
-def _left_to_do(gradebook: Gradebook, found: list[Found], folder: Path) -> list[Found]:
-    """Return what is not graded yet, has changed since or met a fault; forget what is no longer there, and say so."""
+def _gone(gradebook: Gradebook, found: list[Found], folder: Path) -> list[str]:
+    """Return the submissions that are no longer there; raises CourseError where that is all of them."""
     digests = gradebook.digests()
     gone = sorted(digests.keys() - {storable(each.name) for each in found})
     if digests and len(gone) == len(digests):
         raise CourseError(f"{folder} holds none of the submissions that {gradebook.path} is about: is it another one?")
+    return gone
+
+
+def _left_to_do(gradebook: Gradebook, found: list[Found], gone: list[str]) -> list[Found]:
+    """Return what is not graded yet, has changed since or met a fault; forget what is no longer there, and say so."""
+    digests = gradebook.digests()
     for submission in gone:
         gradebook.drop(submission)
         typer.echo(f"dropped, since it is no longer there: {printable(submission)}")
@@ -339,6 +365,21 @@ def _summarise(records: list[Record]) -> None:
     marked = [record for record in records if record.status != UNGRADED]
     if marked:
         typer.echo("\n" + _distribution([record.earned for record in marked], marked[0].points))
+
+
+def _for_the_eye(seen: list[Look], out: Path) -> None:
+    """Print the first of what a teacher should look at, with the commands for it."""
+    if not seen:
+        return
+    kinds = Counter(each.kind for each in seen)
+    counted = "; ".join(f"{title}: {kinds[kind]}" for kind, title in TITLES.items() if kind in kinds)
+    typer.echo(f"\nThese need your eye. {counted}")
+    for each in seen[:LOOKS_SHOWN]:
+        about = f"{printable(shorten(each.submission, 60))}{each.exercise and f', {each.exercise}'}"
+        typer.echo("\n".join([f"  {about}: {shorten(each.sentence, 240)}", *(f"    {line}" for line in each.commands)]))
+    if len(seen) > LOOKS_SHOWN:
+        typer.echo(f"  ... and {len(seen) - LOOKS_SHOWN} more, on the page that `course report {out}` writes")
+    typer.echo("")
 
 
 def _distribution(earned: list[int], points: int) -> str:
