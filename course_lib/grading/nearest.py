@@ -4,6 +4,17 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 
 
+def nearest(name: str, known: Iterable[str], cutoff: float = 0.6) -> str:
+    """Return the known name that is most like this one, whatever the case of its letters; nothing where none is.
+
+    >>> nearest("Wieght", ["name", "weight", "due"])
+    'weight'
+    """
+    lowered = {each.lower(): each for each in known}
+    found = get_close_matches(name.lower(), lowered, n=1, cutoff=cutoff)
+    return lowered[found[0]] if found else ""
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Return a question to put behind a sentence about a wrong name; without a near one, all names where they are few.
 
@@ -13,7 +24,6 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     ' (there are: name, weight, due)'
     """
     known = list(known)
-    lowered = {each.lower(): each for each in known}
-    if near := get_close_matches(name.lower(), lowered, n=1, cutoff=0.6):
-        return f" (did you mean {lowered[near[0]]}?)"
+    if near := nearest(name, known):
+        return f" (did you mean {near}?)"
     return f" (there are: {', '.join(known)})" if 0 < len(known) <= 12 else ""
