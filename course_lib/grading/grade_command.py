@@ -372,11 +372,11 @@ def _for_the_eye(seen: list[Look], out: Path) -> None:
     if not seen:
         return
     kinds = Counter(each.kind for each in seen)
-    counted = "; ".join(f"{title}: {kinds[kind]}" for kind, title in TITLES.items() if kind in kinds)
-    typer.echo(f"\nThese need your eye. {counted}")
+    counted = (f"{title}: {kinds[kind]}" for kind, title in TITLES.items() if kind in kinds)
+    typer.echo("\n".join(["\nThese need your eye.", *counted]))
     for each in seen[:LOOKS_SHOWN]:
         about = f"{printable(shorten(each.submission, 60))}{each.exercise and f', {each.exercise}'}"
-        typer.echo("\n".join([f"  {about}: {shorten(each.sentence, 240)}", *(f"    {line}" for line in each.commands)]))
+        typer.echo("\n".join([f"  {about}: {shorten(each.sentence, 400)}", *(f"    {line}" for line in each.commands)]))
     if len(seen) > LOOKS_SHOWN:
         typer.echo(f"  ... and {len(seen) - LOOKS_SHOWN} more, on the page that `course report {out}` writes")
     typer.echo("")

@@ -193,12 +193,12 @@ def _list_all(gradebook: Gradebook) -> None:
 
 def _by_hand(record: Record) -> list[str]:
     of_findings = [
-        f"{number}  {finding.property}: {in_words(finding)}, {finding.judgement.at}"
+        f"{finding.judgement.at}  {number}  {finding.property}: {in_words(finding)}"
         for number, finding in numbered(record.findings)
         if finding.judgement
     ]
-    comments = [f"{comment_in_words(each)}, {each.at}" for each in record.comments]
-    return [*of_findings, *comments, *(f"{outdated_in_words(each)}, {each.at}" for each in record.outdated)]
+    comments = [f"{each.at}  {comment_in_words(each)}" for each in record.comments]
+    return [*of_findings, *comments, *(f"{each.at}  {outdated_in_words(each)}" for each in record.outdated)]
 
 
 def _show(record: Record, place: Place) -> None:

@@ -156,7 +156,6 @@ def _show(found: list[Change], submissions: int, path: Path) -> None:
             typer.echo(f"    {place if each.property else 'the submission'}{remark}")
     if len(by_submission) > SHOWN:
         typer.echo(f"  ... and {len(by_submission) - SHOWN} more")
-    typer.echo("")
 
 
 def _points(points: int | None) -> str:

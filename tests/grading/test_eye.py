@@ -49,10 +49,16 @@ def test_a_command_holds_a_name_as_one_word_or_is_not_there(name):
     assert (made == "") == (name in ("a\nb", "\x1b[2J", "-x", "--by=Eve", "a" * 999))
 
 
+def test_what_one_file_tried_is_one_thing_to_look_at():
+    tried = tuple(Event(REFUSED, "", f"it tried {n}", "/s/ann.py") for n in range(6))
+    (found,) = looks([Record("ann.py", "", GRADED, "", (FINDING,), events=tried)], FACTS, Path("grades"))
+    assert found.sentence == "it tried 0; it tried 1; it tried 2; it tried 3; and 2 more"
+
+
 def test_the_terminal_shows_the_first_and_says_where_the_rest_is(capsys):
     grade_command._for_the_eye(looks(RECORDS * 2, FACTS, Path("grades")), Path("grades"))
     said = capsys.readouterr().out
-    assert "These need your eye. A small edit may bring points back: 2; It tried what the sandbox refuses: 2" in said
+    assert "These need your eye.\nA small edit may bring points back: 2\nIt tried what the sandbox refuses: 2\n" in said
     assert "  bob, 02.3: attend: NameError\n    course check '/s/bob/x y.py'" in said
     assert "... and 3 more, on the page that `course report grades` writes" in said
     grade_command._for_the_eye([], Path("grades"))

@@ -87,7 +87,7 @@ def test_a_row_for_each_student_and_a_column_for_each_assignment(total, folder):
     assert (table["eve"]["Week 2"], table["eve"]["share"], table["eve"]["max_points"]) == ("", "1.0000", "20")
     assert "not graded yet, and left out of the total" in table["eve"]["remarks"]
     page = (folder / "totals" / "totals.html").read_text(encoding="utf-8")
-    for words in ("57.5 %", "8/10", "late: −2", late, "20/20", "not handed in", "Lateness takes off 10 %"):
+    for words in ("57.5 %", "8/10", "late: −2", late, "20/20", "not handed in", "Lateness takes off 10&nbsp;%"):
         assert words in page
     assert "https:" not in page and "src=" not in page and "4 students, 2 assignments; written:" in said
 

@@ -3,6 +3,8 @@
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
 
 from course_lib.grading.catalogue import OWN
@@ -16,6 +18,7 @@ TITLES = {  # in the order in which they are shown
     ENDLESS: "A cell did not come to its end",
     OUTDATED: "A judgement by hand no longer applies",
 }
+SENTENCES = 4  # of one kind about one file
 LONGEST_WORD = 400  # characters of a word in a command
 
 
@@ -33,15 +36,18 @@ class Look:
 def looks(records: list[Record], facts: Mapping[str, str], grades: Path) -> list[Look]:
     """Return what is to be looked at, kind by kind, each by the name of the submission."""
     found = []
+    again = ("--seed", facts["seed"]) if "seed" in facts else ()
+    own = facts.get("catalogue", OWN)
+    others = () if own == OWN else ("--catalogue", own)
     for record in records:
-        for event in record.events:
-            again = ("--seed", facts["seed"]) if "seed" in facts else ()
-            own = facts.get("catalogue", OWN)
-            others = () if own == OWN else ("--catalogue", own)
-            check = command("check", event.file, "--all", "--show", *again, *others)
-            judge = command("judge", str(grades), record.submission, *filter(None, [event.exercise]))
+        for (kind, exercise, file), events in groupby(record.events, attrgetter("kind", "exercise", "file")):
+            check = command("check", file, "--all", "--show", *again, *others)
+            judge = command("judge", str(grades), record.submission, *filter(None, [exercise]))
             commands = tuple(filter(None, [check, judge]))
-            found.append(Look(event.kind, record.submission, event.exercise, event.sentence, commands))
+            sentences = [event.sentence for event in events]
+            more = [f"and {len(sentences) - SENTENCES} more"] if len(sentences) > SENTENCES else []
+            said = "; ".join([*sentences[:SENTENCES], *more])
+            found.append(Look(kind, record.submission, exercise, said, commands))
         for judgement in record.outdated:
             commands = tuple(filter(None, [command("judge", str(grades), record.submission)]))
             said = outdated_in_words(judgement)
