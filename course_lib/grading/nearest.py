@@ -7,7 +7,7 @@ from difflib import get_close_matches
 def nearest(name: str, known: Iterable[str], cutoff: float = 0.6) -> str:
     """Return the known name that is most like this one, whatever the case of its letters; nothing where none is.
 
-    >>> nearest("Wieght", ["name", "weight", "due"])
+    >>> nearest("Weigh", ["name", "weight", "due"])
     'weight'
     """
     lowered = {each.lower(): each for each in known}
@@ -18,7 +18,7 @@ def nearest(name: str, known: Iterable[str], cutoff: float = 0.6) -> str:
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Return a question to put behind a sentence about a wrong name; without a near one, all names where they are few.
 
-    >>> did_you_mean("wieght", ["name", "weight", "due"])
+    >>> did_you_mean("weights", ["name", "weight", "due"])
     ' (did you mean weight?)'
     >>> did_you_mean("x", ["name", "weight", "due"])
     ' (there are: name, weight, due)'

@@ -12,6 +12,7 @@ TIERS = [
     pytest.param(tier, marks=pytest.mark.skipif(not probe.works(tier), reason=f"{tier} does not work here"))
     for tier in (tiers.BUBBLEWRAP, tiers.LANDLOCK)
 ]
+LIMITS = Limits(wall=20.0, step=0.5)  # the first of a process also waits for torch to be imported
 RIGHT = "def attend(weights, values):\n    return (weights[..., None] * values).sum(1)\n"
 
 
@@ -22,7 +23,7 @@ def seen(tmp_path):
     def seen(source, tier=tiers.PROCESS, exercise="02.3"):
         path = tmp_path / "ann.py"
         path.write_text(source)
-        record = grade_submission("ann.py", (str(path),), Settings(1, (exercise,), Limits(wall=5.0, step=0.5), tier))
+        record = grade_submission("ann.py", (str(path),), Settings(1, (exercise,), LIMITS, tier))
         assert all(each.file == str(path) for each in record.events)
         return [(each.kind, each.exercise, each.sentence) for each in record.events], record.earned
 
@@ -42,6 +43,7 @@ attempt(lambda: os.remove("/usr/lib/x"))
 attempt(lambda: socket.create_connection(("example.org", 80)))
 attempt(lambda: subprocess.run(["ls"]))
 attempt(lambda: os.kill(os.getppid(), 9) if os.environ.get("NOWHERE") else os.killpg(999999, 9))
+attempt(lambda: open(os.devnull, "w"))
 open(os.devnull).close()
 open(os.__file__).close()
 """
@@ -58,7 +60,7 @@ TRIED = [
 @pytest.mark.parametrize("tier", TIERS)
 def test_what_is_refused_is_told_though_the_error_is_caught(seen, tier):
     found, earned = seen(QUIET + RIGHT, tier)
-    assert {(REFUSED, "", each) for each in TRIED} <= set(found) and len(found) <= len(TRIED) + 2
+    assert found == [(REFUSED, "", each) for each in TRIED]
     assert earned == 6  # and costs nothing
 
 
@@ -67,19 +69,20 @@ def test_what_a_call_tries_is_told_as_well(seen):
     assert found == [(REFUSED, "", "it tried to read the file cases.txt")]
 
 
-def test_very_many_attempts_and_very_long_names_are_bounded(seen):
-    many = "for n in range(500):\n    try: open('a' * n + '\x1b[2J')\n    except Exception: pass\n"
-    found, _ = seen(many + RIGHT)
-    assert len(found) == attempts.MOST and max(len(sentence) for _, _, sentence in found) < 150
+@pytest.mark.parametrize(
+    ("count", "name"), [(15_000, "f'{n}\x1b[2J' + 'a' * 90"), (30, "f'{n}\x1b[2J' + 'a' * 100_000")]
+)
+def test_very_many_attempts_and_very_long_names_are_bounded(seen, count, name):
+    """Unbounded, they would be more than a reply may hold, and cost the points."""
+    many = f"for n in range({count}):\n    try: open({name})\n"
+    found, earned = seen(many + "    except Exception: pass\n" + RIGHT)
+    assert len(found) == attempts.MOST and max(len(sentence) for _, _, sentence in found) < 150 and earned == 6
     assert not any("\x1b" in sentence for _, _, sentence in found)
 
 
-@pytest.mark.parametrize(
-    "call", ["open(b'\\xff')", "open(3.5)", "open('a\\0b')", "os.open('x', 1 << 40)", "sys.audit('open')"]
-)
+@pytest.mark.parametrize("call", ["sys.audit('open')", "sys.audit('os.remove', 3.5)", "sys.audit('open', 3.5, 'r', 0)"])
 def test_an_attempt_of_an_odd_kind_stops_nobody(seen, call):
-    source = f"import os, sys\ntry:\n    {call}\nexcept Exception:\n    pass\n"
-    assert seen(source + RIGHT)[1] == 6
+    assert seen(f"import sys\n{call}\n{RIGHT}")[1] == 6
 
 
 def test_a_worker_that_tells_nonsense_is_not_believed(seen):
@@ -128,6 +131,9 @@ def test_points_that_a_small_edit_may_bring_back(seen, source, said):
         "def attend(weights, values):\n    raise NotImplementedError\n",
         RIGHT,
         RIGHT.replace("sum(1)", "sum(0)"),
+        RIGHT.replace(
+            "    return", "    if values.min() > 5:\n        helper()\n    return"
+        ),  # some points, and no name
     ],
 )
 def test_what_no_small_edit_mends_is_not_listed(seen, source):

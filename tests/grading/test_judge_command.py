@@ -134,7 +134,7 @@ def test_what_no_longer_applies_is_listed_and_can_be_taken_back(run, grades):
         (["ann.py", "02.4", "--comment", "x"], "has no points for exercise 02.4 (did you mean 02."),
         (["ann.py", "two"], "'two' is no exercise: write 02.3"),
         (["ann.py", "02.3.7", "--points", "1"], "there is no property 02.3.7; its properties are 02.3.1 to 02.3.2"),
-        (["ann.py", "02.3", "one hot weigths", "--points", "1"], "(did you mean one-hot weights?)"),
+        (["ann.py", "02.3", "one hot weight", "--points", "1"], "(did you mean one-hot weights?)"),
         (["ann.py", "02.3.2", "one-hot weights"], "02.3.2 is a property already"),
         (["ann.py", "02.5", "shape", "--points", "1"], "name it as 02.5.1 or 02.5.2"),
         (["ann.py", "02.3.2", "--points", "3"], "has 0 to 2 points, not 3"),

@@ -10,6 +10,7 @@ from course_lib.grading.gradebook import Gradebook
 from course_lib.grading.records import GRADED, UNGRADED, Finding, Judgement, Record
 from course_lib.grading.totals.lateness import deduction
 from course_lib.grading.totals.settings import LateRule, read_course
+from course_lib.project import CourseError
 
 DUE = "2026-11-02T23:59:00+01:00"
 COURSE = f"""
@@ -155,6 +156,18 @@ def test_what_a_teacher_may_not_have_meant_is_said(total, folder):
     assert "Week 2: `submitted` is there and `due` is not, so nobody is late" in said
 
 
+def test_alike_names_in_one_assignment_are_two_students(total, folder):
+    with Gradebook.open(folder / "week2" / GRADEBOOK) as gradebook:
+        gradebook.add(record("bob_.py", 5))
+    assert "under two names" not in total()[1]
+
+
+def test_drop_lowest_twice_is_refused(folder):
+    (folder / "course.toml").write_text("drop_lowest = 1\n" + COURSE + LATE + "drop_lowest = 1\n")
+    with pytest.raises(CourseError, match="`drop_lowest` is there twice"):
+        read_course(folder / "course.toml")
+
+
 def test_names_stay_text(total, folder):
     name = "=1+1<script>alert(1)</script>"
     with Gradebook.open(folder / "week2" / GRADEBOOK) as gradebook:
@@ -176,9 +189,9 @@ def test_a_course_in_which_nobody_has_handed_in_has_a_page(total, folder):
 @pytest.mark.parametrize(
     ("change", "to", "said"),
     [
-        ("weight = 3", "wieght = 3", "assignment 2: there is no key `wieght` (did you mean weight?)"),
+        ("weight = 3", "weigh = 3", "assignment 2: there is no key `weigh` (did you mean weight?)"),
         ("per_day", "perday", "[late]: there is no key `perday` (did you mean per_day?)"),
-        ("[late]", "[lates]", "there is no key `lates` (did you mean late?)"),
+        ("[late]", "[Late]", "there is no key `Late` (did you mean late?)"),
         ("weight = 3", "weight = 0", "assignment 2: `weight` is 0, expected a number above 0"),
         ("weight = 3", "weight = true", "`weight` is True, expected a number above 0"),
         ("weight = 3", "weight = nan", "`weight` is nan"),
