@@ -19,7 +19,7 @@ UsageError = typer.BadParameter.__base__  # click's, or that of the copy of clic
 # Behind each stands a module of `course_lib.commands`; the help shows them in this order.
 COMMANDS = {
     "For learners": ["start", "check", "hint", "progress", "train", "evaluate", "sample"],
-    "For instructors": ["grade", "report", "feedback", "similarity", "gradescope-zip"],
+    "For instructors": ["grade", "judge", "total", "report", "feedback", "similarity", "gradescope-zip"],
     "For authors": ["new-exercise", "check-exercise", "make-exercises", "sync", "claims", "publish"],
 }
 

@@ -12,6 +12,7 @@ EXAMPLES = (
     "course grade submissions --out grades --jobs 2",
     "course grade submissions --out grades --resume",
     "course grade submissions.zip --out grades --roster worksheet.csv --format csv,moodle",
+    "course grade submissions --out grades --regrade",
 )
 
 
@@ -22,6 +23,9 @@ def run(
     jobs: Annotated[int, typer.Option(min=1, help="How many processes.")] = 1,
     seed: Annotated[int | None, typer.Option(help="Repeat the random cases of an earlier run.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the gradebook that is there.")] = False,
+    regrade: Annotated[
+        bool, typer.Option("--regrade", help="Grade all again with the same seed, and say which marks changed.")
+    ] = False,
     formats: Annotated[
         str, typer.Option("--format", help="Any of csv,jsonl,gradescope,junit,moodle,canvas.")
     ] = "csv,jsonl",
@@ -50,5 +54,6 @@ def run(
         package=package,
         roster=roster,
         assignment=assignment,
+        again=regrade,
     )
     raise typer.Exit(code)

@@ -8,16 +8,16 @@ import hashlib
 import json
 import re
 import xml.etree.ElementTree as ElementTree
-from collections import Counter
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from course_lib.files import PART, write_atomically
 from course_lib.grading.grade_tables import write_csv, write_jsonl
 from course_lib.grading.gradebook import Gradebook
+from course_lib.grading.judgements import by_hand, comment_in_words, in_words
 from course_lib.grading.matching import Class, class_of
 from course_lib.grading.platform_tables import write_canvas, write_moodle
-from course_lib.grading.records import GRADED, UNGRADED, Finding, Record
+from course_lib.grading.records import GRADED, UNGRADED, Finding, Record, numbered
 from course_lib.project import CourseError
 
 NOT_IN_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -57,7 +57,7 @@ def gradescope_results(record: Record, execution_time: float | None = None) -> d
     """Return the contents of Gradescope's results.json; `execution_time` in seconds."""
     results = {
         **({} if record.earned is None else {"score": record.earned}),  # without one, Gradescope says that it failed
-        "output": record.reason,
+        "output": "\n".join(filter(None, [record.reason, *map(comment_in_words, record.comments)])),
         "visibility": "visible",
         "stdout_visibility": "hidden",  # what the grader prints is not for students
         "extra_data": {"submission": record.submission, "digest": record.digest, "status": record.status},
@@ -65,7 +65,7 @@ def gradescope_results(record: Record, execution_time: float | None = None) -> d
             {
                 "score": finding.earned,
                 "max_score": finding.points,
-                "status": "failed" if finding.problem else "passed",
+                "status": "failed" if finding.failed else "passed",
                 "name": f"{finding.function}: {finding.property}",
                 "number": number,
                 "output": _explanation(finding),
@@ -73,7 +73,7 @@ def gradescope_results(record: Record, execution_time: float | None = None) -> d
                 "tags": [finding.exercise, *filter(None, [finding.mistake])],
                 "visibility": "visible",
             }
-            for number, finding in _numbered(record.findings)
+            for number, finding in numbered(record.findings)
         ],
     }
     return results if execution_time is None else results | {"execution_time": execution_time}
@@ -104,21 +104,24 @@ def _write_gradescope(graded: Class, folder: Path) -> None:
 def _write_junit(graded: Class, path: Path) -> None:
     suites = ElementTree.Element("testsuites")
     for record in graded.records:
-        failed = sum(bool(finding.problem) for finding in record.findings)
+        failed = sum(finding.failed for finding in record.findings)
         ungraded = int(record.status == UNGRADED)
         counts = {"tests": len(record.findings) + ungraded, "failures": failed, "errors": ungraded}
         suite = _element(suites, "testsuite", name=record.submission, **counts)
-        if record.status != GRADED:
+        told = {} if record.status == GRADED else {"status": record.status, "reason": record.reason}
+        if decided := by_hand(record):
+            told["by hand"] = decided
+        if told:
             properties = _element(suite, "properties")
-            _element(properties, "property", name="status", value=record.status)
-            _element(properties, "property", name="reason", value=record.reason)
+            for name, value in told.items():
+                _element(properties, "property", name=name, value=value)
         if ungraded:
             case = _element(suite, "testcase", classname=record.submission, name="graded")
             _element(case, "error", message=record.reason)
-        for number, finding in _numbered(record.findings):
+        for number, finding in numbered(record.findings):
             place = f"{record.submission}.{finding.function}"
             case = _element(suite, "testcase", classname=place, name=f"{number} {finding.property}")
-            if finding.problem:
+            if finding.failed:
                 message = f"{finding.earned} of {finding.points} points"
                 _element(case, "failure", message=message).text = _for_xml(_explanation(finding))
     ElementTree.indent(suites)
@@ -126,17 +129,10 @@ def _write_junit(graded: Class, path: Path) -> None:
     write_atomically(path, content + b"\n")
 
 
-def _numbered(findings: Iterable[Finding]) -> Iterable[tuple[str, Finding]]:
-    """Give each finding a number: that of its exercise, and its place in it, such as 02.3.1."""
-    places = Counter()
-    for finding in findings:
-        places[finding.exercise] += 1
-        yield f"{finding.exercise}.{places[finding.exercise]}", finding
-
-
 def _explanation(finding: Finding) -> str:
     named = ": ".join(filter(None, [finding.mistake, finding.explanation]))
-    return finding.problem + (f"\nknown mistake: {named}" if named else "")
+    lines = [finding.problem, f"known mistake: {named}" if named else "", in_words(finding)]
+    return "\n".join(filter(None, lines))
 
 
 def _element(parent: ElementTree.Element, tag: str, **attributes) -> ElementTree.Element:

@@ -10,6 +10,7 @@ import socket
 import statistics
 import sys
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, ProcessPoolExecutor, wait
 from dataclasses import fields
@@ -24,7 +25,7 @@ from rich.table import Table
 from rich.text import Text
 
 import course_lib
-from course_lib.grading import exports, platform_tables
+from course_lib.grading import exports, platform_tables, regrade
 from course_lib.grading.archives import folder_of
 from course_lib.grading.catalogue import OWN, Catalogue, catalogue
 from course_lib.grading.collect import Found, chapters_answered, find_submissions
@@ -33,6 +34,7 @@ from course_lib.grading.gradebook import Gradebook, storable
 from course_lib.grading.grader import Settings, digest, grade_submission
 from course_lib.grading.matching import ASSIGNMENT, ROSTER, Class, class_of, late
 from course_lib.grading.records import GRADED, STOPPED, UNGRADED, UNREADABLE, Record
+from course_lib.grading.reports.eye import TITLES, Look, looks
 from course_lib.grading.roster import parse, read_roster
 from course_lib.grading.sandbox import probe, tiers
 from course_lib.grading.sandbox.limits import Limits
@@ -45,6 +47,7 @@ CONNECT_WITHIN = 10  # seconds
 URGENT = (UNGRADED, STOPPED, UNREADABLE, GRADED)  # what a person should look at first
 ROWS_SHOWN, NAMES_SHOWN = 20, 10
 BANDS = (0, 20, 40, 60, 80, 100)  # percent; full points stand alone
+LOOKS_SHOWN = 5
 LONGEST_BAR = 40
 _ALONE = threading.Lock()
 
@@ -64,19 +67,23 @@ def grade(
     package: str = OWN,
     roster: Path | None = None,
     assignment: str = "",
+    again: bool = False,
 ) -> int:
     """Grade the submissions in `folder` into `out`, say what was done, and return the exit code.
 
     0: all graded; 1: some are ungraded, because of a fault of ours; `resume` tries these again. `only` names chapters
     and exercises; `wall` is the time for one submission in seconds; `roster` is a table of the people, and `assignment`
-    the one of Canvas's gradebook that takes the points. The work is done by `executor`, else by the Dask
-    cluster of `scheduler`, else by `jobs` processes. Raises CourseError for what cannot be done; what is graded by then
-    stays in the gradebook.
+    the one of Canvas's gradebook that takes the points. With `again`, all are graded once more, because an exercise was
+    mended, and what changed is said. The work is done by `executor`, else by the Dask cluster of `scheduler`, else by
+    `jobs` processes. Raises CourseError for what cannot be done; what is graded by then stays in the gradebook.
     """
     exports.known(formats)
     path = out / GRADEBOOK
-    if path.exists() and not resume:
-        raise CourseError(f"{path} is there already: add --resume to go on with it, or name another folder with --out")
+    if path.exists() and not (resume or again):
+        ways = "add --resume to go on with it, --regrade to grade all again, or name another folder with --out"
+        raise CourseError(f"{path} is there already: {ways}")
+    if again and not path.exists():
+        raise CourseError(f"there is no {path} to grade again: leave out --regrade")
     table = _table(roster, assignment, formats)
     course = catalogue(package)
     asked = _asked(course, seed, only, wall)
@@ -84,13 +91,18 @@ def grade(
     with contextlib.ExitStack() as stack:
         found = _found(stack.enter_context(folder_of(folder, out)), out)
         workers = stack.enter_context(_workers(jobs, scheduler, executor))
-        known = _continued(path, here | asked) if path.exists() else _begun(course, path, here, asked, found)
-        gradebook = stack.enter_context(known)
+        if path.exists():
+            gradebook = stack.enter_context(_continued(path, here, asked, again, resume))
+        else:
+            gradebook = stack.enter_context(_begun(course, path, here, asked, found))
         for name, value in table.items():
             gradebook.note(name, value)
+        gone = _gone(gradebook, found, folder)
+        if again and not (resume and regrade.unfinished(gradebook)):
+            regrade.begin(gradebook, here)
         settings = _settings(gradebook.facts)
         _introduce(course, folder, found, settings)
-        work = _left_to_do(gradebook, found, folder)
+        work = _left_to_do(gradebook, found, gone)
         formats = exports.known([*formats, *exports.present(out)])  # none is left behind that says something older
         try:
             with _told_to_stop() as told, _progress_bar() as progress:
@@ -103,12 +115,14 @@ def grade(
             typer.echo(f"stopped; {_ways_on(path)}", err=True)
             raise
         except Exception as error:  # a full disk, a pool whose process died, a cluster that went away
-            why = shorten(_printable(": ".join(filter(None, [type(error).__name__, str(error)]))), 240)
+            why = shorten(printable(": ".join(filter(None, [type(error).__name__, str(error)]))), 240)
             raise CourseError(f"stopped by {why}; {_ways_on(path)}") from error
-        graded = class_of(gradebook)
-    records = graded.records
-    _summarise(records)
+        graded, facts = class_of(gradebook), gradebook.facts
+        records = graded.records
+        _summarise(records)
+        regrade.finish(gradebook)
     _compare(graded, formats)
+    _for_the_eye(looks(records, facts, out), out)
     typer.echo(f"written: {', '.join(map(str, [path, *written]))}")
     return 1 if any(record.status == UNGRADED for record in records) else 0
 
@@ -133,7 +147,7 @@ def _found(folder: Path, out: Path) -> list[Found]:
     names = [storable(each.name) for each in collected.found]
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
-        raise CourseError(f"two submissions have names that read {_printable(twice)}: rename one of them")
+        raise CourseError(f"two submissions have names that read {printable(twice)}: rename one of them")
     _list("passed over, since neither a folder nor .ipynb, .py or .zip", collected.left)
     _list("passed over, since the same student handed it in again later", collected.replaced)
     return collected.found
@@ -143,7 +157,7 @@ def _list(what: str, names: list[str]) -> None:
     """Say what is true of these names, where there are any."""
     more = f" and {len(names) - NAMES_SHOWN} more" if len(names) > NAMES_SHOWN else ""
     if names:
-        typer.echo(f"{what}: {', '.join(map(_printable, names[:NAMES_SHOWN]))}{more}")
+        typer.echo(f"{what}: {', '.join(map(printable, names[:NAMES_SHOWN]))}{more}")
 
 
 def _here(tier: str) -> dict[str, str]:
@@ -191,10 +205,15 @@ def _begun(course: Catalogue, path: Path, here: dict[str, str], asked: dict[str,
     return Gradebook.create(path, facts)
 
 
-def _continued(path: Path, asked: dict[str, str]) -> Gradebook:
-    """Return the gradebook of an earlier sitting; raises CourseError where this one would give other marks."""
+def _continued(path: Path, here: dict[str, str], asked: dict[str, str], again: bool, resume: bool) -> Gradebook:
+    """Return the gradebook of an earlier sitting; raises CourseError where this one would give other marks.
+
+    Where all is graded again, the edition and the machine may be others, and what the command names may not.
+    """
     gradebook = Gradebook.open(path)
     facts = gradebook.facts
+    if not again or (resume and regrade.unfinished(gradebook)):
+        asked = here | asked
     differ = [name for name in asked if name != "platform" and asked[name] != facts.get(name)]
     if differ:
         gradebook.close()
@@ -209,15 +228,21 @@ def _settings(facts: dict[str, str]) -> Settings:
     return Settings(int(facts["seed"]), exercises, Limits(**limits), facts["tier"], facts["catalogue"])
 
 
-def _left_to_do(gradebook: Gradebook, found: list[Found], folder: Path) -> list[Found]:
-    """Return what is not graded yet, has changed since or met a fault; forget what is no longer there, and say so."""
+def _gone(gradebook: Gradebook, found: list[Found], folder: Path) -> list[str]:
+    """Return the submissions that are no longer there; raises CourseError where that is all of them."""
     digests = gradebook.digests()
     gone = sorted(digests.keys() - {storable(each.name) for each in found})
     if digests and len(gone) == len(digests):
         raise CourseError(f"{folder} holds none of the submissions that {gradebook.path} is about: is it another one?")
+    return gone
+
+
+def _left_to_do(gradebook: Gradebook, found: list[Found], gone: list[str]) -> list[Found]:
+    """Return what is not graded yet, has changed since or met a fault; forget what is no longer there, and say so."""
+    digests = gradebook.digests()
     for submission in gone:
         gradebook.drop(submission)
-        typer.echo(f"dropped, since it is no longer there: {_printable(submission)}")
+        typer.echo(f"dropped, since it is no longer there: {printable(submission)}")
     ungraded = gradebook.with_status(UNGRADED)
     work, again = [], 0
     for each in found:
@@ -354,9 +379,9 @@ def _summarise(records: list[Record]) -> None:
     table.add_column("points", no_wrap=True, justify="right")
     table.add_column("status")
     for record in urgent[:ROWS_SHOWN]:
-        status = f"{record.status}: {shorten(_printable(record.reason), 120)}" if record.reason else record.status
+        status = f"{record.status}: {shorten(printable(record.reason), 120)}" if record.reason else record.status
         points = "-" if record.earned is None else f"{record.earned}/{record.points}"
-        table.add_row(Text(_printable(record.submission)), points, Text(status))
+        table.add_row(Text(printable(record.submission)), points, Text(status))
     console.print(table)
     if len(urgent) > ROWS_SHOWN:
         typer.echo(f"... and {len(urgent) - ROWS_SHOWN} more")
@@ -373,9 +398,24 @@ def _compare(graded: Class, formats: Sequence[str]) -> None:
         typer.echo(f"roster: {people} people, {people - len(graded.missing)} with a submission")
         _list("without a submission", [person.name for person in graded.missing])
         for submission, why in graded.unmatched.items():
-            typer.echo(f"not entered for anybody: {_printable(submission)}: {_printable(why)}")
+            typer.echo(f"not entered for anybody: {printable(submission)}: {printable(why)}")
     for sentence in platform_tables.warnings(graded, list(formats)):
         typer.echo(sentence)
+
+
+def _for_the_eye(seen: list[Look], out: Path) -> None:
+    """Print the first of what a teacher should look at, with the commands for it."""
+    if not seen:
+        return
+    kinds = Counter(each.kind for each in seen)
+    counted = (f"{title}: {kinds[kind]}" for kind, title in TITLES.items() if kind in kinds)
+    typer.echo("\n".join(["\nThese need your eye.", *counted]))
+    for each in seen[:LOOKS_SHOWN]:
+        about = f"{printable(shorten(each.submission, 60))}{each.exercise and f', {each.exercise}'}"
+        typer.echo("\n".join([f"  {about}: {shorten(each.sentence, 400)}", *(f"    {line}" for line in each.commands)]))
+    if len(seen) > LOOKS_SHOWN:
+        typer.echo(f"  ... and {len(seen) - LOOKS_SHOWN} more, on the page that `course report {out}` writes")
+    typer.echo("")
 
 
 def _distribution(earned: list[int], points: int) -> str:
@@ -402,10 +442,10 @@ def _distribution(earned: list[int], points: int) -> str:
     return "\n".join([f"{summary}, over {len(earned)} submissions", *lines])
 
 
-def _printable(text: str) -> str:
+def printable(text: str) -> str:
     r"""Spell out what a terminal would obey rather than show; a student chose the name.
 
-    >>> print(_printable("ann\x1b[2J"))
+    >>> print(printable("ann\x1b[2J"))
     ann\x1b[2J
     """
     return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text)

@@ -5,6 +5,7 @@ from collections import Counter
 from pathlib import Path
 
 from course_lib.files import write_atomically
+from course_lib.grading.judgements import by_hand, for_programs
 from course_lib.grading.matching import Class, late
 from course_lib.grading.platform_tables import identity_cells
 from course_lib.grading.records import Record
@@ -29,11 +30,13 @@ def write_csv(graded: Class, path: Path) -> None:
         "late",
         *(f"exercise_{each}" for each in exercises),
     ]
+    judged = any(record.judgements for record in graded.records)
+    columns += ["by_hand"] * judged
     rows = [[*(roster.headers[each] for each in identity), *columns]]
     for person, record in graded.rows:
         who = identity_cells(roster, person) if roster else []
         if record is None:
-            rows.append([*who, "", "", "", _without(graded, person), "", "", *[""] * len(exercises)])
+            rows.append([*who, "", "", "", _without(graded, person), "", "", *[""] * (len(exercises) + judged)])
             continue
         points = Counter()
         for finding in record.findings:
@@ -41,7 +44,8 @@ def write_csv(graded: Class, path: Path) -> None:
         known = record.earned is not None  # an empty cell is no mark, and 0 would be one
         score = (record.earned, record.points) if known else ("", "")
         row = [cell(record.submission), *score, record.status, cell(record.reason), LATE if late(record) else ""]
-        rows.append([*who, *row, *(points[each] if known else "" for each in exercises)])
+        row += [points[each] if known else "" for each in exercises]
+        rows.append([*who, *row, *[cell(by_hand(record))] * judged])
     write_atomically(path, table(rows))
 
 
@@ -82,9 +86,11 @@ def _line(graded: Class, person: Person | None, record: Record | None) -> dict:
                 "output": finding.problem,
                 "mistake": finding.mistake,
                 "explanation": finding.explanation,
+                **for_programs(finding),
             }
             for finding in record.findings
         ],
+        **({"by_hand": by_hand(record)} if record.judgements else {}),
     }
 
 

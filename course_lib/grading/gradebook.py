@@ -7,36 +7,18 @@ which can be sent to a colleague or lie on a network disk. A transaction costs l
 import contextlib
 import sqlite3
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from pathlib import Path
 
 from course_lib.files import complete_or_absent
-from course_lib.grading.records import Finding, Record
+from course_lib.grading.gradebook_tables import TABLES, check_version, copy
+from course_lib.grading.judgements import judged
+from course_lib.grading.records import Event, Finding, Judgement, Record
 from course_lib.project import CourseError
 
-APPLICATION = 0x41545447  # stands in the header of the file, and tells it from other SQLite files
-VERSION = 3
-FINDING = tuple(each.name for each in fields(Finding))  # its columns, in order
+ELSEWHERE = ("findings", "events", "judgements", "judgement", "machine")  # fields that are no column of their table
 PATIENCE = 60  # seconds to wait for another program that reads or writes the file
-
-TABLES = f"""
-PRAGMA journal_mode = OFF;
-PRAGMA application_id = {APPLICATION};
-PRAGMA user_version = {VERSION};
-CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL);
-CREATE TABLE submissions (
-    submission TEXT PRIMARY KEY, digest TEXT NOT NULL, status TEXT NOT NULL, reason TEXT NOT NULL,
-    source TEXT NOT NULL, output TEXT NOT NULL, seconds REAL NOT NULL
-);
-CREATE TABLE findings (
-    submission TEXT NOT NULL REFERENCES submissions ON DELETE CASCADE, number INTEGER NOT NULL,
-    exercise TEXT NOT NULL, function TEXT NOT NULL, property TEXT NOT NULL, earned INTEGER NOT NULL,
-    points INTEGER NOT NULL, kind TEXT NOT NULL, problem TEXT NOT NULL, mistake TEXT NOT NULL,
-    explanation TEXT NOT NULL,
-    PRIMARY KEY (submission, number)
-);
-"""
 
 
 class Gradebook:
@@ -77,22 +59,23 @@ class Gradebook:
 
     @classmethod
     def open(cls, path: Path) -> "Gradebook":
-        """Open a gradebook; raises CourseError for a file that is none, or one of another version."""
+        """Open a gradebook, and bring it to this version; raises CourseError for a file that is none."""
         if not path.is_file():
             raise CourseError(f"there is no gradebook {path}")
         try:
             connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=rw", uri=True, timeout=PATIENCE)
-            application, version = (
-                connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")
-            )
-            connection.execute("PRAGMA foreign_keys = ON")
-        except sqlite3.DatabaseError as error:
+        except sqlite3.Error as error:
             raise CourseError(f"{path} cannot be read as a gradebook: {error}") from error
-        if (application, version) != (APPLICATION, VERSION):
-            connection.close()
-            found = f"of version {version}, expected {VERSION}" if application == APPLICATION else "no gradebook"
-            raise CourseError(f"{path} is {found}")
-        return cls(path, connection)
+        gradebook = cls(path, connection)
+        try:
+            check_version(path, connection)
+            connection.execute("PRAGMA foreign_keys = ON")
+        except (CourseError, sqlite3.Error) as error:
+            gradebook.close()
+            if isinstance(error, CourseError):
+                raise
+            raise CourseError(f"{path} cannot be read as a gradebook: {error}") from error
+        return gradebook
 
     def __enter__(self) -> "Gradebook":
         return self
@@ -116,22 +99,17 @@ class Gradebook:
 
     def add(self, record: Record) -> None:
         """Keep a record, in place of an earlier one of the same submission."""
-        own = ":submission, :digest, :status, :reason, :source, :output, :seconds"
-        columns = ("submission", "number", *FINDING)
-        of_finding = ", ".join(f":{column}" for column in columns)
-        findings = [
-            _row(finding) | {"submission": storable(record.submission), "number": number}
-            for number, finding in enumerate(record.findings)
-        ]
+        name = storable(record.submission)
         with self._connection:  # one transaction
-            self._delete(record.submission)
-            self._connection.execute(f"INSERT INTO submissions VALUES ({own})", _row(record))
-            self._connection.executemany(f"INSERT INTO findings VALUES ({of_finding})", findings)
+            self._delete(name)
+            self._insert("submissions", [_row(record)])
+            self._insert("findings", _numbered(name, record.findings))
+            self._insert("events", _numbered(name, record.events))
 
     def drop(self, submission: str) -> None:
         """Forget a submission."""
         with self._connection:
-            self._delete(submission)
+            self._delete(storable(submission))
 
     def digests(self) -> dict[str, str]:
         """Return the digest of every submission, by its name."""
@@ -143,22 +121,69 @@ class Gradebook:
         return {submission for (submission,) in rows}
 
     def records(self) -> list[Record]:
-        """Return all records, sorted by the name of the submission."""
-        findings = defaultdict(list)
+        """Return all records as they count, judgements by hand included, sorted by the name of the submission."""
         with self._connection:
-            self._connection.execute("BEGIN")  # both tables as they are at one moment, also while a run goes on
-            for submission, *finding in self._connection.execute(
-                f"SELECT submission, {', '.join(FINDING)} FROM findings ORDER BY submission, number"
-            ):
-                findings[submission].append(Finding(*finding))
+            self._connection.execute("BEGIN")  # all tables as they are at one moment, also while a run goes on
+            findings = self._by_submission(Finding, "findings", "number")
+            events = self._by_submission(Event, "events", "number")
+            by_hand = self._judgements()
             rows = self._connection.execute(
                 "SELECT submission, digest, status, reason, source, output, seconds"
                 " FROM submissions ORDER BY submission"
             ).fetchall()
-        return [Record(*row[:4], tuple(findings[row[0]]), *row[4:]) for row in rows]
+        records = (Record(*row[:4], tuple(findings[row[0]]), *row[4:], tuple(events[row[0]])) for row in rows)
+        return [judged(record, by_hand.get(record.submission, ())) for record in records]
+
+    def judge(self, submission: str, judgement: Judgement) -> None:
+        """Keep what a person decided, in place of what they decided there before."""
+        with self._connection:
+            self._insert("judgements", [_row(judgement) | {"submission": storable(submission)}])
+
+    def withdraw(self, submission: str, place: tuple[str, str, str]) -> None:
+        """Forget what a person decided about one place of a submission."""
+        where = "submission = ? AND exercise = ? AND function = ? AND property = ?"
+        with self._connection:
+            self._connection.execute(f"DELETE FROM judgements WHERE {where}", [storable(submission), *place])
+
+    def judgements(self) -> dict[str, list[Judgement]]:
+        """Return what persons decided, by submission, also of submissions that are no longer there."""
+        return dict(self._judgements())
+
+    def begin_anew(self, facts: Mapping[str, str]) -> None:
+        """Have every submission count as not yet graded, and set these facts; nothing else changes."""
+        with self._connection:
+            self._connection.execute("UPDATE submissions SET digest = ''")
+            self._insert("facts", [{"name": storable(name), "value": storable(facts[name])} for name in facts])
+
+    def forget_fact(self, name: str) -> None:
+        """Forget one fact about the run."""
+        with self._connection:
+            self._connection.execute("DELETE FROM facts WHERE name = ?", [name])
+
+    def copy(self, name: str) -> Path:
+        """Copy the gradebook to a file beside it, whose name has `name` in it, and return that; raises CourseError."""
+        return copy(self.path, self._connection, name)
+
+    def _judgements(self) -> dict[str, list[Judgement]]:
+        return self._by_submission(Judgement, "judgements", "exercise, function, property")
+
+    def _by_submission(self, kind: type, table: str, order: str) -> dict[str, list]:
+        """Return what a table holds of each submission."""
+        found = defaultdict(list)
+        columns = ", ".join(f'"{each.name}"' for each in fields(kind) if each.name not in ELSEWHERE)
+        query = f"SELECT submission, {columns} FROM {table} ORDER BY submission, {order}"
+        for submission, *values in self._connection.execute(query):
+            found[submission].append(kind(*values))
+        return found
 
     def _delete(self, submission: str) -> None:
-        self._connection.execute("DELETE FROM submissions WHERE submission = ?", [storable(submission)])
+        self._connection.execute("DELETE FROM submissions WHERE submission = ?", [submission])
+
+    def _insert(self, table: str, rows: list[dict]) -> None:
+        for row in rows[:1]:
+            columns = ", ".join(f'"{each}"' for each in row)
+            values = ", ".join(f":{each}" for each in row)
+            self._connection.executemany(f"INSERT OR REPLACE INTO {table} ({columns}) VALUES ({values})", rows)
 
 
 def storable(text: str) -> str:
@@ -170,7 +195,11 @@ def storable(text: str) -> str:
     return text.replace("\0", r"\x00").encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-def _row(values: Record | Finding) -> dict[str, str | int | float]:
-    """Return the fields by name, without the tuple of findings, which has a table of its own."""
-    fields = {name: value for name, value in vars(values).items() if name != "findings"}
+def _row(values: Record | Finding | Event | Judgement) -> dict[str, str | int | float | None]:
+    """Return the fields by name, as far as they are columns."""
+    fields = {name: value for name, value in vars(values).items() if name not in ELSEWHERE}
     return {name: storable(value) if isinstance(value, str) else value for name, value in fields.items()}
+
+
+def _numbered(submission: str, rows: Iterable[Finding | Event]) -> list[dict]:
+    return [_row(each) | {"submission": submission, "number": number} for number, each in enumerate(rows)]

@@ -6,6 +6,7 @@ import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from course_lib.grading import events
 from course_lib.grading.call import missing
 from course_lib.grading.catalogue import OWN, catalogue
 from course_lib.grading.collect import KINDS, counted, opened
@@ -14,7 +15,7 @@ from course_lib.grading.exercise import Exercise
 from course_lib.grading.helpers import helpers
 from course_lib.grading.notebook_file import LARGEST, Cell, kind, read_cells
 from course_lib.grading.problem import Problem
-from course_lib.grading.records import GRADED, STOPPED, UNGRADED, UNREADABLE, Finding, Record
+from course_lib.grading.records import GRADED, STOPPED, UNGRADED, UNREADABLE, Event, Finding, Record
 from course_lib.grading.reports import learner
 from course_lib.grading.sandbox import fork_server
 from course_lib.grading.sandbox.conversation import WorkerStopped
@@ -73,8 +74,8 @@ def digest(paths: tuple[str, ...]) -> str:
 
 def _grade(name: str, paths: tuple[str, ...], exercises: list[Exercise], settings: Settings) -> Record:
     mark = digest(paths)
-    best: dict[str, tuple[tuple[int, int], list[TaskResult]]] = {}
-    sources, output, endings = [], b"", []
+    best: dict[str, tuple[tuple[int, int], list[TaskResult], list[Event]]] = {}
+    sources, output, endings, seen = [], b"", [], []
     deadline = time.monotonic() + settings.limits.wall  # for all the files together
     functions = [task.function for exercise in exercises for task in exercise.tasks]
     with opened(paths) as (files, reasons):
@@ -84,10 +85,11 @@ def _grade(name: str, paths: tuple[str, ...], exercises: list[Exercise], setting
         worker = fork_server.for_tier(settings.tier)
         with SandboxedSession(worker, path.name, cells, functions, settings.limits, deadline, modules) as session:
             for exercise in exercises:
-                results = _judge(session, exercise, settings.seed)
+                results, rescues = _judge(session, exercise, settings.seed, path, cells)
                 rank = sum(result.earned for result in results), _written(exercise, cells)
                 if exercise.id not in best or rank > best[exercise.id][0]:
-                    best[exercise.id] = rank, results
+                    best[exercise.id] = rank, results, rescues
+        seen += events.of_session(session, path)
         output, endings = output + session.output, endings + session.endings
     if not best:
         reason = "; ".join(reasons)
@@ -95,7 +97,8 @@ def _grade(name: str, paths: tuple[str, ...], exercises: list[Exercise], setting
     findings = tuple(each for exercise in exercises for each in _findings(exercise, best[exercise.id][1]))
     status, reason = (STOPPED, shorten("; ".join(dict.fromkeys(endings)), LONGEST_PROBLEM)) if endings else (GRADED, "")
     source = "\n\n".join(dict.fromkeys(sources))[:KEPT_SOURCE].encode(errors="replace").decode()
-    return Record(name, mark, status, reason, findings, source, _shown(output))
+    seen = events.bounded([*(event for _, _, rescues in best.values() for event in rescues), *seen])
+    return Record(name, mark, status, reason, findings, source, _shown(output), events=seen)
 
 
 def _answers(files: list[Path], functions: list[str], reasons: list[str]) -> list[tuple[Path, list[Cell], dict]]:
@@ -124,23 +127,27 @@ def _answers(files: list[Path], functions: list[str], reasons: list[str]) -> lis
     return [(path, cells, modules) for path, cells, modules, is_answer in found if is_answer or path not in imported]
 
 
-def _judge(session: SandboxedSession, exercise: Exercise, seed: int) -> list[TaskResult]:
-    """Judge one exercise; a function that is not there fails each property by name."""
-    results = []
+def _judge(
+    session: SandboxedSession, exercise: Exercise, seed: int, path: Path, cells: list[Cell]
+) -> tuple[list[TaskResult], list[Event]]:
+    """Judge one exercise, and note what a teacher should see; a function that is not there fails each property."""
+    results, seen = [], []
     for task in exercise.tasks:
         try:
             submission = session.submission(exercise)
         except WorkerStopped as error:
             answer = missing(Problem("stopped", note=f"the file was stopped while its cells ran: {error}"))
-        else:
-            found = task.function in submission.defined
-            answer = (
-                session.answerer(exercise, task)
-                if found
-                else missing(Problem("missing", note=submission.why_missing(task.function)))
-            )
+            results.append(judge_task(exercise, task, answer, seed))
+            continue
+        found = task.function in submission.defined
+        answer = (
+            session.answerer(exercise, task)
+            if found
+            else missing(Problem("missing", note=submission.why_missing(task.function)))
+        )
         results.append(judge_task(exercise, task, answer, seed))
-    return results
+        seen += events.of_task(exercise, results[-1], submission, cells, path)
+    return results, seen
 
 
 def _written(exercise: Exercise, cells: list[Cell]) -> int:

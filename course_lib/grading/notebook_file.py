@@ -52,6 +52,7 @@ class Stop:
     cell: Cell
     sentence: str
     broken: bool
+    error: str = ""  # the name of its class
 
 
 @dataclass(frozen=True)
@@ -72,9 +73,13 @@ class Submission:
         """Return the sentence about the cell that would have defined `name`, had it not stopped before; else ""."""
         return next((stop.sentence for stop in self.stops if stop.cell.gives(name)), "")
 
+    def lost(self, function: str) -> bool:
+        """Tell whether a function is written in a cell that did not come to its end."""
+        return any(stop.cell.defines(function) for stop in self.stops)
+
     def why_missing(self, *functions: str) -> str:
         """Say that the file does not define `functions`, after the cause where a cell is to blame."""
-        lost = [name for name in functions if any(stop.cell.defines(name) for stop in self.stops)]
+        lost = [name for name in functions if self.lost(name)]
         absent = [name for name in functions if name not in lost]
         blamed = [stop for stop in self.stops if absent or any(stop.cell.defines(name) for name in lost)]
         blamed.sort(key=lambda stop: not stop.broken)
@@ -108,7 +113,7 @@ def after_running(path: str, cells: list[Cell], defined: Iterable[Any], stops: I
             why = f"{where}: {found}" if found else f"{where} with {error}: {message}"
             what = "did not end in time" if error == "Unfinished" else f"stopped{why}"
             sentence = shorten(f"{cell.title} {what}", 240)
-        told.append(Stop(cell, sentence, bool(stop["broken"])))
+        told.append(Stop(cell, sentence, bool(stop["broken"]), error))
     written = tuple(re.findall(r"^(?:def|class) (\w+)", "\n".join(cell.source for cell in cells), re.MULTILINE))
     return Submission(path, frozenset(map(str, defined)), tuple(told), written)
 

@@ -17,7 +17,7 @@ import torch
 from course_lib.grading.call import Answer, Answerer, Asked, Round, fitting, in_process, no_value
 from course_lib.grading.causes import undefined_name
 from course_lib.grading.exercise import Exercise, Task
-from course_lib.grading.notebook_file import Cell, Submission, after_running
+from course_lib.grading.notebook_file import Cell, Stop, Submission, after_running
 from course_lib.grading.problem import Problem
 from course_lib.grading.sandbox.conversation import Conversation, WorkerStopped
 from course_lib.grading.sandbox.fork_server import CannotStart, ForkServer
@@ -30,6 +30,7 @@ from course_lib.grading.unattended import unattended
 from course_lib.grading.wording import shorten
 
 LONGEST = 20_000  # characters of each, which are more than are ever shown
+MOST_TRIED, LONGEST_TRIED = 20, 160
 FAULT = ("kind", "error", "message", "text", "got", "expected")  # what a worker may tell of a call without a value
 NO_MODULES: Mapping[str, str] = {}  # beside the file that it could import, each a name and its text
 SLOW_TO_IMPORT = re.compile(r"^[ \t]*(?:import|from)[ \t]+matplotlib", re.MULTILINE)
@@ -90,6 +91,8 @@ class SandboxedSession:
         self._workers: dict[tuple, tuple[Conversation, Submission]] = {}
         self._hopeless: dict[tuple, str] = {}
         self.endings: list[str] = []  # what became of workers that did not last
+        self.stops: list[Stop] = []  # of cells, by any worker
+        self.tried: dict[str, None] = {}  # what is refused, in the order in which it was tried
         self.output = b""
 
     def __enter__(self) -> "SandboxedSession":
@@ -125,6 +128,7 @@ class SandboxedSession:
         conversation, submission = self._worker(exercise.forbidden)
         conversation.send(asked.frame)
         head, reply = conversation.receive()
+        self._note_tried(head)
         try:
             tensors: list[dict[str, torch.Tensor]] = [{} for _ in asked.questions]
             for name, each in reply.items():
@@ -170,10 +174,20 @@ class SandboxedSession:
         if locked.get("locked") is not True:
             raise CannotStart(f"the lock does not close: {shorten(str(locked.get('message')), 160)}")
         found, _ = conversation.receive()
+        self._note_tried(found)
         try:
-            return after_running(self._path, self._cells, found["defined"], found["stops"])
+            submission = after_running(self._path, self._cells, found["defined"], found["stops"])
+            self.stops += submission.stops
+            return submission
         except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError):
             raise WorkerStopped("it replied with something that is no reply") from None
+
+    def _note_tried(self, told: dict) -> None:
+        """Keep what a worker says that its submission tried; it may say anything."""
+        tried = told.get("tried")
+        for each in tried[:MOST_TRIED] if isinstance(tried, list) else []:
+            if len(self.tried) < MOST_TRIED:
+                self.tried[shorten(str(each), LONGEST_TRIED)] = None
 
     def _close(self, key: tuple) -> None:
         if key in self._workers:

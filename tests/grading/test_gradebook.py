@@ -13,8 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from course_lib.grading.gradebook import VERSION, Gradebook, storable
-from course_lib.grading.records import Finding, Record
+from course_lib.grading import gradebook_tables
+from course_lib.grading.gradebook import Gradebook, storable
+from course_lib.grading.gradebook_tables import VERSION
+from course_lib.grading.records import ENDLESS, Event, Finding, Judgement, Record
 from course_lib.project import CourseError, root
 
 FINDINGS = (
@@ -128,6 +130,11 @@ def _of_another_version(path: Path) -> Path:
     return _database(path, f"PRAGMA user_version = {VERSION + 1}")
 
 
+def _too_old(path: Path) -> Path:
+    Gradebook.create(path, {}).close()
+    return _database(path, "PRAGMA user_version = 1")
+
+
 @pytest.mark.parametrize(
     ("make", "said"),
     [
@@ -137,7 +144,8 @@ def _of_another_version(path: Path) -> Path:
         (lambda path: _write(path, b"submission,score\n" * 100), "cannot be read as a gradebook"),
         (lambda path: _write(path, b"SQLite format 3\0" + b"\xff" * 4000), "cannot be read as a gradebook"),
         (lambda path: _database(path, "CREATE TABLE facts (name, value)"), "is no gradebook"),
-        (_of_another_version, f"is of version {VERSION + 1}, expected {VERSION}"),
+        (_of_another_version, f"is of version {VERSION + 1}, and this edition of the course knows {VERSION}"),
+        (_too_old, "is of version 1, too old to be read: grade once more, with another folder as --out"),
     ],
 )
 def test_what_is_no_gradebook_is_refused_in_one_sentence(tmp_path, make, said):
@@ -165,11 +173,118 @@ def test_a_half_made_gradebook_of_a_killed_run_is_in_nobody_s_way(tmp_path):
         assert gradebook.records() == [ANN]
 
 
+OF_VERSION_2 = f"""
+PRAGMA application_id = {0x41545447};
+PRAGMA user_version = 2;
+CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE submissions (
+    submission TEXT PRIMARY KEY, digest TEXT NOT NULL, status TEXT NOT NULL, reason TEXT NOT NULL,
+    source TEXT NOT NULL, output TEXT NOT NULL, seconds REAL NOT NULL
+);
+CREATE TABLE findings (
+    submission TEXT NOT NULL REFERENCES submissions ON DELETE CASCADE, number INTEGER NOT NULL,
+    exercise TEXT NOT NULL, function TEXT NOT NULL, property TEXT NOT NULL, earned INTEGER NOT NULL,
+    points INTEGER NOT NULL, kind TEXT NOT NULL, problem TEXT NOT NULL, mistake TEXT NOT NULL,
+    PRIMARY KEY (submission, number)
+);
+INSERT INTO facts VALUES ('seed', '7');
+INSERT INTO submissions VALUES ('ann.py', 'e3b0', 'graded', '', 'source', '', 0.5);
+INSERT INTO findings VALUES ('ann.py', 0, '02.3', 'attend', 'right', 1, 2, 'value', 'got 1', 'mean for sum');
+"""
+FOUND_BY_VERSION_2 = Finding("02.3", "attend", "right", 1, 2, "value", "got 1", "mean for sum")
+
+
+@pytest.fixture
+def of_version_2(tmp_path):
+    path = tmp_path / "gradebook.sqlite"
+    with sqlite3.connect(path) as connection:
+        connection.executescript(OF_VERSION_2)
+    connection.close()
+    return path
+
+
+def test_an_earlier_gradebook_is_brought_to_this_version_after_a_copy(of_version_2, capsys):
+    before = of_version_2.read_bytes()
+    with Gradebook.open(of_version_2) as gradebook:
+        (ann,) = gradebook.records()
+        assert ann == Record("ann.py", "e3b0", "graded", "", (FOUND_BY_VERSION_2,), "source", "", 0.5)
+        assert gradebook.facts == {"seed": "7", "catalogue": "course_lib.exercises"}
+        gradebook.add(replace(ANN, events=EVENTS))
+        gradebook.judge("ann.py", HAND)
+    said = capsys.readouterr().err
+    kept = of_version_2.with_name("gradebook_version_2_1.sqlite")
+    assert f"was of version 2 and now is of {VERSION}" in said and str(kept) in said
+    with sqlite3.connect(kept) as plain:
+        assert plain.execute("PRAGMA user_version").fetchone() == (2,)
+    kept.replace(of_version_2)
+    assert of_version_2.read_bytes()[100:] == before[100:]  # but for counters in the header, SQLite copies every byte
+    Gradebook.open(of_version_2).close()
+    Gradebook.open(of_version_2).close()
+    assert len(list(of_version_2.parent.iterdir())) == 2  # the second time there was nothing to do
+
+
+def test_a_gradebook_that_cannot_be_upgraded_is_as_it_was(of_version_2, monkeypatch):
+    monkeypatch.setitem(gradebook_tables.STEPS, 3, "CREATE TABLE judgements (submission); CREATE TABLE facts (x);")
+    with pytest.raises(CourseError, match="cannot be brought from version 2 to 4.*it is as it was"):
+        Gradebook.open(of_version_2)
+    with sqlite3.connect(of_version_2) as plain:
+        assert plain.execute("PRAGMA user_version").fetchone() == (2,)
+        assert "explanation" not in [column[1] for column in plain.execute("PRAGMA table_info(findings)")]
+
+
+HAND = Judgement("02.10", "mask", "rows sum to one", 3, "our mistake", "Ada", "2026-11-03 14:05 UTC")
+EVENTS = (Event(ENDLESS, "", "code cell 2 did not end in time", "ann.py"),)
+
+
+def test_what_a_hand_decided_counts_and_outlives_a_new_grading(gradebook):
+    gradebook.add(ANN)
+    gradebook.judge("ann.py", HAND)
+    (ann,) = gradebook.records()
+    assert (ann.earned, ann.findings[1].machine, ann.findings[1].judgement) == (6, 0, HAND)
+    assert [each.failed for each in ann.findings] == [False] * 3 and not ann.outdated
+    better = replace(ANN, digest="ffff", findings=(FINDINGS[0], replace(FINDINGS[1], earned=3, problem="")))
+    gradebook.add(better)
+    assert gradebook.records()[0].findings[1].machine == 3
+    gradebook.judge("ann.py", replace(HAND, points=0))
+    assert gradebook.records()[0].earned == 2 and gradebook.records()[0].findings[1].failed
+    gradebook.drop("ann.py")
+    gradebook.add(better)
+    assert gradebook.records()[0].earned == 2  # a submission that comes back finds its judgement
+    gradebook.withdraw("ann.py", HAND.place)
+    assert gradebook.records() == [better] and gradebook.judgements() == {}
+
+
+@pytest.mark.parametrize("mended", [{"property": "renamed"}, {"points": 2}, {"exercise": "02.9"}])
+def test_a_judgement_whose_property_is_gone_is_kept_and_told(gradebook, mended):
+    gradebook.add(replace(ANN, findings=(replace(FINDINGS[1], **mended),)))
+    gradebook.judge("ann.py", HAND)
+    (ann,) = gradebook.records()
+    assert ann.earned == 0 and ann.outdated == (HAND,) and ann.findings[0].judgement is None
+
+
+def test_comments_are_no_points(gradebook):
+    gradebook.add(ANN)
+    of_property = replace(HAND, points=None)
+    whole = Judgement("", "", "", None, "well done", "Ada", "")
+    for each in (of_property, whole):
+        gradebook.judge("ann.py", each)
+    (ann,) = gradebook.records()
+    assert ann.earned == 3 and ann.comments == (whole,) and not ann.outdated
+    assert ann.findings[1].judgement == of_property and ann.findings[1].machine is None and ann.findings[1].failed
+
+
+def test_events_come_back(gradebook):
+    gradebook.add(replace(ANN, events=EVENTS))
+    gradebook.add(replace(ANN, events=EVENTS))
+    assert gradebook.records()[0].events == EVENTS
+
+
 ADDS_FOR_EVER = """
 import sys
 from dataclasses import replace
 from pathlib import Path
 from itertools import count
+from course_lib.grading import gradebook_tables
 from course_lib.grading.gradebook import Gradebook
 from course_lib.grading.records import Finding, Record
 

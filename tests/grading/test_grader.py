@@ -53,11 +53,11 @@ def test_worked_answers_earn_full_marks_and_stubs_none_behind_a_lock(tier, chapt
     notebook = tmp_path / f"{chapter}_worked.ipynb"
     jupytext.write(jupytext.read(find_chapter(root() / "solutions", chapter, ".md")), notebook)
     record = grade_submission("worked", (str(notebook),), settings(*ids, tier=tier, limits=LONG))
-    assert record.status == GRADED and record.reason == ""
+    assert record.status == GRADED and record.reason == "" and record.events == ()
     assert record.earned == record.points == sum(catalogue().find(each).points for each in ids)
     stub = find_chapter(root() / "exercises", chapter, ".ipynb")
     record = grade_submission("stub", (str(stub),), settings(*ids, tier=tier, limits=LONG))
-    assert record.status == GRADED and record.earned == 0
+    assert record.status == GRADED and record.earned == 0 and record.events == ()
     assert all("not written yet" in each.problem or "once the values" in each.problem for each in record.findings)
 
 

@@ -21,13 +21,15 @@ from markupsafe import Markup
 from course_lib.grading.catalogue import OWN, Catalogue, catalogue
 from course_lib.grading.exercise import Task
 from course_lib.grading.gradebook import Gradebook
+from course_lib.grading.judgements import comment_in_words, in_words
 from course_lib.grading.matching import ROSTER, late, make_class
-from course_lib.grading.records import GRADED, Finding, Record
-from course_lib.grading.reports import templates
+from course_lib.grading.records import GRADED, Finding, Record, numbered
+from course_lib.grading.reports import eye, templates
 from course_lib.grading.reports.similarity import LONGEST_SOURCE, find_code
 from course_lib.grading.wording import shorten
 from course_lib.project import CourseError
 
+PAGE = "class_report.html"
 WORD = re.compile(r"\b[^\W\d]\w*")
 # A word in an example is shown when it is Python's or torch's, or when so many students use it that it betrays none.
 PUBLIC = {"torch", "einops", "rearrange", "reduce", "repeat", *keyword.kwlist, *dir(builtins)}
@@ -72,6 +74,7 @@ class Cell:
     earned: int
     points: int
     remark: str
+    by_hand: bool = False  # whether a person judged one of its properties
 
     @property
     def step(self) -> int:
@@ -87,7 +90,7 @@ def report(folder: Path, book: str = "") -> Path:
     """Write class_report.html into a folder of grades and return its path; `book` is the address of the book."""
     from course_lib.grading.grade_command import GRADEBOOK
 
-    path = folder / "class_report.html"
+    path = folder / PAGE
     with Gradebook.open(folder / GRADEBOOK) as gradebook:
         write_report(gradebook.records(), gradebook.facts, path, book)
     return path
@@ -99,6 +102,7 @@ def write_report(records: list[Record], facts: Mapping[str, str], path: Path, bo
     environment.filters |= {"marked": marked, "shorten": shorten}
     exercises = list(dict.fromkeys(finding.exercise for record in records for finding in record.findings))
     known, words = _words_of_many(records), Words(catalogue(facts.get("catalogue", OWN)), book)
+    seen = eye.looks(records, facts, path.parent.resolve())
     marks = [record.earned for record in records if record.earned is not None]
     page = environment.get_template(Path(__file__).with_suffix(".html").name).render(
         records=records,
@@ -115,6 +119,8 @@ def write_report(records: list[Record], facts: Mapping[str, str], path: Path, bo
         ungraded=[record for record in records if record.status != GRADED],
         late={record.submission for record in records if late(record)},
         graded=make_class(records, facts),
+        looks={eye.TITLES[kind]: list(each) for kind, each in groupby(seen, attrgetter("kind"))},
+        by_hand=[(record, told) for record in records if (told := _by_hand(record))],
     )
     path.write_text(page, encoding="utf-8")
 
@@ -126,7 +132,8 @@ def mistakes(records: list[Record], known: set[str], words: "Words") -> list[Hel
     """Return the known mistakes that the class makes, most frequent first."""
     holders: dict[tuple[str, str, str], list[Record]] = defaultdict(list)
     for record in records:
-        named = ((each.exercise, each.function, each.mistake) for each in record.findings if each.mistake)
+        told = (each for each in record.findings if each.mistake and each.failed)
+        named = ((each.exercise, each.function, each.mistake) for each in told)
         for key in dict.fromkeys(named):
             holders[key].append(record)
     found = [
@@ -151,7 +158,7 @@ def unnamed(records: list[Record], known: set[str], words: "Words") -> list[Held
     for record in records:
         for finding in record.findings:
             beside_the_point = finding.mistake or finding.kind in (*NOT_WRITTEN, CONSEQUENCE)
-            if record.status == GRADED and finding.problem and not beside_the_point:
+            if record.status == GRADED and finding.problem and finding.failed and not beside_the_point:
                 concerned[finding.exercise, finding.function, finding.property].append((record, finding))
     found = [
         Held(
@@ -269,10 +276,19 @@ def _cells(record: Record) -> dict[str, Cell]:
     of_exercise = attrgetter("exercise")
     for exercise, findings in groupby(sorted(record.findings, key=of_exercise), of_exercise):
         findings = list(findings)
-        mistakes = dict.fromkeys(each.mistake or each.property for each in findings if each.problem)
+        mistakes = dict.fromkeys(each.mistake or each.property for each in findings if each.failed)
+        by_hand = [f"{each.property}: {in_words(each)}" for each in findings if each.judgement]
         earned, points = (sum(getattr(each, name) for each in findings) for name in ("earned", "points"))
-        cells[exercise] = Cell(earned, points, "; ".join(mistakes))
+        cells[exercise] = Cell(earned, points, "; ".join([*mistakes, *by_hand]), bool(by_hand))
     return cells
+
+
+def _by_hand(record: Record) -> list[str]:
+    """Return what persons decided about a submission, as far as it applies."""
+    told = [
+        f"{number} {each.property}, {in_words(each)}" for number, each in numbered(record.findings) if each.judgement
+    ]
+    return told + [comment_in_words(each) for each in record.comments]
 
 
 def distribution(records: list[Record]) -> list[tuple[str, int]]:

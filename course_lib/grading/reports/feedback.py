@@ -17,7 +17,8 @@ from course_lib.files import write_atomically
 from course_lib.grading.catalogue import OWN, Catalogue, catalogue
 from course_lib.grading.exports import file_name
 from course_lib.grading.gradebook import Gradebook
-from course_lib.grading.records import Finding, Record
+from course_lib.grading.judgements import comment_in_words, in_words
+from course_lib.grading.records import Finding, Judgement, Record
 from course_lib.grading.reports import templates
 from course_lib.grading.wording import shorten
 from course_lib.project import CourseError
@@ -33,6 +34,7 @@ class Part:
     exercise: str
     title: str
     findings: tuple[Finding, ...]
+    comments: tuple[Judgement, ...] = ()  # of a person, on the whole exercise
 
     @property
     def earned(self) -> int:
@@ -48,7 +50,11 @@ class Part:
     def explanations(self) -> list[str]:
         """What known mistakes are told, each once, with the function where there are several."""
         several = len({each.function for each in self.findings}) > 1
-        told = ((f"{each.function}: " if several else "") + each.explanation for each in self.findings if each.mistake)
+        told = (
+            (f"{each.function}: " if several else "") + each.explanation
+            for each in self.findings
+            if each.mistake and each.failed
+        )
         return list(dict.fromkeys(told))
 
 
@@ -82,23 +88,31 @@ def feedback(folder: Path) -> Path:
 def as_text(record: Record, parts: list[Part]) -> str:
     """Return the feedback on one submission as text, no line longer than 88 characters."""
     lines = [_points(record)]
-    if record.reason:
-        lines += textwrap.wrap(record.reason, WIDTH)
+    for told in filter(None, [record.reason, *map(comment_in_words, _of_whole(record))]):
+        lines += textwrap.wrap(told, WIDTH)
     for part in parts:
         lines += ["", f"{part.exercise}  {part.title}  {part.earned}/{part.points}"]
         for explanation in part.explanations:
             lines += textwrap.wrap(explanation, WIDTH, initial_indent="  ", subsequent_indent="  ")
+        for comment in part.comments:
+            lines += textwrap.wrap(comment_in_words(comment), WIDTH, initial_indent="  ", subsequent_indent="  ")
         for each in part.findings:
-            lines.append(f"  {'FAIL' if each.problem else 'ok':<5} {each.earned}/{each.points}  {each.property}")
-            lines += textwrap.wrap(each.problem, WIDTH, initial_indent=" " * 8, subsequent_indent=" " * 8)
+            lines.append(f"  {'FAIL' if each.failed else 'ok':<5} {each.earned}/{each.points}  {each.property}")
+            for told in (each.problem, in_words(each)):
+                lines += textwrap.wrap(told, WIDTH, initial_indent=" " * 8, subsequent_indent=" " * 8)
     return "\n".join(lines) + "\n"
 
 
 def as_page(record: Record, parts: list[Part]) -> str:
     """Return the feedback on one submission as a page that asks nobody for anything."""
-    return (
-        templates.environment().get_template("feedback.html").render(record=record, parts=parts, points=_points(record))
-    )
+    environment = templates.environment()
+    environment.filters |= {"in_words": in_words, "comment_in_words": comment_in_words}
+    page = environment.get_template("feedback.html")
+    return page.render(record=record, parts=parts, points=_points(record), comments=_of_whole(record))
+
+
+def _of_whole(record: Record) -> list[Judgement]:
+    return [each for each in record.comments if not each.exercise]
 
 
 def _points(record: Record) -> str:
@@ -114,4 +128,5 @@ def _parts(record: Record, course: Catalogue) -> Iterator[Part]:
             title = course.find(exercise).title
         except CourseError:  # of another edition of the course
             title = ""
-        yield Part(exercise, title, tuple(findings))
+        comments = tuple(each for each in record.comments if each.exercise == exercise)
+        yield Part(exercise, title, tuple(findings), comments)

@@ -17,6 +17,7 @@ WAYS_ROUND = """
     ctypes _ctypes cffi gc importlib builtins exec eval compile open modules _refs _decomp _te
     __import__ __globals__ __subclasses__ __loader__ __builtins__
 """
+NOT_HERE = "is not to be used where an operator of torch is forbidden"
 
 
 def run(
@@ -56,7 +57,7 @@ def run(
 def refuse(programme: CodeType, refused: frozenset[str]) -> None:
     """Raise PermissionError where a compiled programme uses one of these names."""
     if found := sorted(refused & words(programme)):
-        raise PermissionError(f"{found[0]} is not to be used where an operator of torch is forbidden")
+        raise PermissionError(f"{found[0]} {NOT_HERE}")
 
 
 def words(programme: CodeType) -> set[str]:

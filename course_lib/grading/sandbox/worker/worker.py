@@ -9,6 +9,7 @@ import sys
 from typing import Any
 
 import attempt
+import attempts
 import cells
 import frames
 import lockdown
@@ -42,6 +43,7 @@ def work(requests: int, replies: int, output: int, lock: dict[str, Any]) -> None
     gc.collect()
     gc.freeze()  # what is here already is left alone, so that its pages stay shared with the fork_server
 
+    attempts.watch(lock["readable"])
     random.seed(0)  # not inherited: Python seeds it anew after a fork
     names: dict[str, Any] = {"__name__": "__main__" if job["main"] else "answers", "__builtins__": builtins}
     refused = frozenset(cells.WAYS_ROUND.split()) if job["forbidden"] else frozenset()
@@ -103,11 +105,14 @@ def answer(
 
 
 def say(replies: int, head: dict, tensors: dict[str, torch.Tensor]) -> None:
-    """Send a frame, after what was printed; where the tensors cannot travel, say so instead."""
+    """Send a frame, after what was printed; where the tensors cannot travel, say so instead.
+
+    What has been tried meanwhile that is refused goes with it.
+    """
     with contextlib.suppress(BaseException):
         sys.stdout.flush()
     try:
-        frame = frames.pack(head, tensors)
+        frame = frames.pack(head | {"tried": attempts.taken()}, tensors)
     except Exception as error:
         frame = frames.pack({"fault": {"kind": "raised", "line": None, "text": ""} | cells.told(error)}, {})
     frames.write(replies, frame)
