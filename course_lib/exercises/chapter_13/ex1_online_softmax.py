@@ -245,12 +245,6 @@ both sums are measured from the other half's maximum and brought to the new one 
 that is infinite; measure from the greater of the two at once
 
 measured from the first maximum, then put right => a half that has seen no key changes nothing
-+ first = total * torch.exp(maximum - maximum) * torch.exp(maximum - new)
-+ second = other_total * torch.exp(other_maximum - maximum) * torch.exp(maximum - new)
-both sums are measured from the first half's maximum and brought to the new one afterwards: if the first half is empty,
-or far below, that is infinite; measure from the greater of the two at once
-
-divided by the first sum's measure => a half that has seen no key changes nothing
 - first = total * torch.exp(maximum - new)
 - second = other_total * torch.exp(other_maximum - new)
 - weight = rearrange(first / (first + second), "batch -> batch 1")
