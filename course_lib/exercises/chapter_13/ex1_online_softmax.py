@@ -262,8 +262,8 @@ one empty row for all => maximum and sum of both halves together
 + if other_maximum.isinf().any():
 +     return maximum.clone(), total.clone(), output.clone()
 + return new, first + second, weight * output + (1 - weight) * other_output
-if a half has seen no key in one row, the other half is returned for all rows: each row has its own maxima, and exp gives
-an empty half the weight 0 by itself
+if a half has seen no key in one row, the other half is returned for all rows: each row has its own maxima, and exp
+gives an empty half the weight 0 by itself
 
 weighed by the maxima alone => the output is the average over all keys
 - weight = rearrange(first / (first + second), "batch -> batch 1")

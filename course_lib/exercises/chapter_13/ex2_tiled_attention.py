@@ -300,8 +300,8 @@ the values are right, but no gradient flows back to the queries: somewhere the g
 factor without a way back => the gradients are right to nine digits, in float64
 - shrink = torch.exp(maximum - new)
 + shrink = torch.exp(maximum - new).detach()
-the values are right, but the factor that rescales is cut off (`.detach()`, `torch.no_grad()`) while the exponentials are
-not: the maximum cancels out only where both have a gradient, or neither has
+the values are right, but the factor that rescales is cut off (`.detach()`, `torch.no_grad()`) while the exponentials
+are not: the maximum cancels out only where both have a gradient, or neither has
 
 numbers of 32 bits => the gradients are right to nine digits, in float64
 - return torch.cat(outputs, dim=1)
