@@ -106,6 +106,15 @@ numbers kept apart => every patch is a square of the image, row by row
 + pattern = "batch channels (rows i) (columns j) -> batch (rows columns) channels i j"
 this keeps the axes of channel, row and column within a patch; each patch is to be one vector
 
+a loop over a square => every patch is a square of the image, row by row
+- pattern = "batch channels (rows i) (columns j) -> batch (rows columns) (channels i j)"
+- return rearrange(images, pattern, i=size, j=size)
++ starts = range(0, images.shape[2], size)
++ squares = [images[:, :, i : i + size, j : j + size].flatten(1) for i in starts for j in starts]
++ return torch.stack(squares, dim=1)
+this takes the height for the width as well, and stops or goes wrong where an image is wider than high: there are
+`height // size` rows of patches and `width // size` columns
+
 as if pictures were square => every patch is a square of the image, row by row
 - return rearrange(images, pattern, i=size, j=size)
 + rows = images.shape[2] // size
@@ -171,6 +180,29 @@ as many rows as columns => patches of one pixel: laid row by row
 + height = width = rows * size
 this takes the square root of the number of patches for the number of rows; six patches have none, and four may stand
 side by side: divide `height` and `width` by `size`
+
+rows for columns => every pixel at its location
+- squares = patches.reshape(len(patches), rows, columns, channels, size, size)
+- images = squares.permute(0, 3, 1, 4, 2, 5)
++ rows, columns = columns, rows
++ images = patches.reshape(len(patches), rows, columns, channels, size, size).permute(0, 3, 1, 4, 2, 5)
+this exchanges the numbers of rows and columns of patches, which shows wherever they differ: there are `height // size`
+rows and `width // size` columns
+
+rows for columns, and the picture on its side => every pixel at its location
+- squares = patches.reshape(len(patches), rows, columns, channels, size, size)
+- images = squares.permute(0, 3, 1, 4, 2, 5)
+- return images.reshape(-1, channels, height, width)
++ squares = patches.reshape(len(patches), columns, rows, channels, size, size)
++ return squares.permute(0, 3, 1, 4, 2, 5).reshape(-1, channels, width, height)
+
+the batch behind the patches => every pixel at its location
+- squares = patches.reshape(len(patches), rows, columns, channels, size, size)
+- images = squares.permute(0, 3, 1, 4, 2, 5)
++ squares = patches.reshape(rows, columns, len(patches), channels, size, size)
++ images = squares.permute(2, 3, 0, 4, 1, 5)
+this splits the patches off in front of the batch, and each image gets patches of others: the batch is the first axis,
+and `reshape` must leave it there
 
 picture on its side => patches of one pixel: laid row by row
 - return images.reshape(-1, channels, height, width)

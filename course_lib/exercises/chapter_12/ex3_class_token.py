@@ -166,6 +166,10 @@ mean over the batch => the logits of the mean
 + own, mean = vectors[:, 0], vectors[:, 1:].mean(dim=0)
 this averages over images (dim=0); the patches of one image are axis 1
 
+mean over batch and patches => the logits of the mean
++ own, mean = vectors[:, 0], vectors[:, 1:].mean(dim=(0, 1)).expand(len(vectors), -1)
+this averages over the images as well, so that all of them get the same logits: average along axis 1 alone
+
 logits of every patch => the logits of the mean
 + own, mean = vectors[:, 0], vectors[:, 1:]
 these are the logits of each patch by itself, still to be averaged

@@ -114,6 +114,11 @@ mirrored along one axis => direction -1, right to left
 for direction -1 this mirrors the causal mask along one axis, and its corner stands where the diagonal belongs: mirror
 both axes, or transpose
 
+mirrored along the other axis => direction -1, right to left
++ masks = {0: everything, 1: everything.tril(), -1: everything.tril().flip(0)}
+for direction -1 this mirrors the causal mask along one axis, and its corner stands where the diagonal belongs: mirror
+both axes, or transpose
+
 own position hidden, where a direction is => direction 1, left to right
 + masks = {0: everything, 1: everything.tril(diagonal=-1), -1: everything.triu(diagonal=1)}
 this hides the position itself in the models with one direction, and the position at the edge has no key at all: keep
@@ -185,11 +190,24 @@ one short => direction 1, left to right
 + return tokens[:, 1:] if direction == 1 else tokens[:, :-1]
 these targets are one position short; asked is (batch, time), with -100 at the position that has no next word
 
+targets in the order of reading => direction -1, right to left
++ turned = tokens if direction == 1 else tokens.flip(1)
++ return torch.cat([turned[:, 1:], torch.full_like(tokens[:, :1], -100)], dim=1)
+for direction -1 these targets stand in the order in which the model reads, the last position first: turn them round
+again, so that each stands at its own position
+
 selected for all families => direction 1, left to right
 - return targets
 + return torch.where(selected, targets, -100)
 this has targets only at the selected positions, whatever the direction; `selected` matters to the masked language model
 alone, the others have a target at every position that has a next word
+
+token 0 lost => direction 0, bidirectional (masked language model)
+- return torch.where(selected, tokens, targets)
++ kept = tokens * selected
++ return torch.where(kept != 0, kept, -100)
+this takes 0 for "not selected", and a selected token 0 loses its target: 0 is a token, so ask `selected` where there is
+a target
 
 masked family asked everywhere => direction 0, bidirectional (masked language model)
 - return torch.where(selected, tokens, targets)
@@ -277,6 +295,12 @@ what comes behind, from the left => the logits of a model to which order and pos
 this takes the model's whole account less what it has read from the left; that is right of a model that counts, and of
 no other: let the model read the text turned round
 
+at the position to predict => the logits, each at its own position
+- return backwards.flip(1)
++ return backwards.flip(1).roll(-1, dims=1)
+the logits are moved to the position of the word that they predict, and the first ones to the end; they belong at the
+word that was read last
+
 own word not read => the logits, each at its own position
 - return backwards.flip(1)
 + before = torch.cat([torch.zeros_like(backwards[:, :1]), backwards[:, :-1]], dim=1)
@@ -320,6 +344,12 @@ EXERCISE = Exercise(
             edges=(
                 # A single position, two texts.
                 {"tokens": torch.tensor([[5], [8]]), "selected": torch.tensor([[True], [False]]), "direction": 0},
+                # Token 0, selected and not, and as the next one.
+                {
+                    "tokens": torch.tensor([[0, 5, 0]]),
+                    "selected": torch.tensor([[True, True, False]]),
+                    "direction": 0,
+                },
                 # All are selected, or none; equal tokens.
                 {"tokens": torch.tensor([[5, 5, 6]]), "selected": torch.tensor([[True, True, True]]), "direction": 1},
                 {

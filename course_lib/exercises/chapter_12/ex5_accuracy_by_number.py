@@ -144,6 +144,16 @@ nothing divided by nothing => a class without an example is never the answer
 a class without an example has nan for its mean, and `argmin` takes nan for the least: it is the answer to every
 question; compare with the means of the seen classes
 
+as many as there are => a class without an example is never the answer
+- classes = labels.unique()
+- means = torch.stack([features[labels == each].mean(dim=0) for each in classes])
+- distances = (questions[:, None] - means).square().sum(dim=-1)
++ classes = torch.arange(len(labels.unique()))
++ means = torch.stack([features[labels == each].mean(dim=0) for each in classes])
++ distances = (questions[:, None] - means).square().sum(dim=-1).nan_to_num(nan=float("inf"))
+this takes the number of different labels for the labels themselves, 0, 1 and so on: where one of them has no example,
+others are never tried; `labels.unique()` holds those that have one
+
 counted, not named => a class without an example is never the answer
 - return classes[distances.argmin(dim=1)]
 + return distances.argmin(dim=1)
@@ -174,6 +184,11 @@ dot product => the class with the nearest mean
 - distances = (questions[:, None] - means).square().sum(dim=-1)
 + distances = -questions @ means.T
 this takes the greatest dot product with a mean, which a long mean wins from afar; asked is the least distance
+
+the half left out => the class with the nearest mean
++ distances = means.square().sum(dim=-1) - questions @ means.T
+this takes the square of the mean less the dot product once; the square of a difference has the dot product *twice*:
+subtract 2 * questions @ means.T
 
 the angle => the class with the nearest mean
 + distances = -torch.cosine_similarity(questions[:, None], means, dim=-1)
@@ -228,6 +243,20 @@ one too many => the first ones of the order are learned from
 + seen = order[: number + 1]
 this learns from one example more than the number says
 
+labels not shuffled => the first ones of the order are learned from
+- answers = classifier(features[seen] - mean, labels[seen], held_out - mean)
++ answers = classifier(features[seen] - mean, labels[:number], held_out - mean)
+the examples are taken in the order that is given, and their labels as they stand in the file, so that examples get the
+labels of others: take both by the same numbers
+
+features not shuffled => the first ones of the order are learned from
+- mean = features[seen].mean(dim=0)
+- answers = classifier(features[seen] - mean, labels[seen], held_out - mean)
++ mean = features[:number].mean(dim=0)
++ answers = classifier(features[:number] - mean, labels[seen], held_out - mean)
+the labels are taken in the order that is given, and the features as they stand in the file, so that examples get the
+labels of others: take both by the same numbers
+
 held-out part learned from => the first ones of the order are learned from
 - answers = classifier(features[seen] - mean, labels[seen], held_out - mean)
 + examples, names = torch.cat([features[seen], held_out]), torch.cat([labels[seen], held_out_labels])
@@ -256,6 +285,12 @@ held-out part not centred => the mean of the seen examples is subtracted
 - answers = classifier(features[seen] - mean, labels[seen], held_out - mean)
 + answers = classifier(features[seen] - mean, labels[seen], held_out)
 the mean was subtracted from the seen examples alone; subtract the same vector from the held-out examples too
+
+one mean after the other => the mean of the seen examples is subtracted
++ held_out = held_out - mean
++ answers = classifier(features[seen] - mean, labels[seen], held_out)
+`held_out` is overwritten in the loop, so that from the second number on the means before are subtracted as well: give
+the difference another name
 
 centred by all examples => what has not been seen yet changes nothing
 - mean = features[seen].mean(dim=0)

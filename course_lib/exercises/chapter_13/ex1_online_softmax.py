@@ -119,7 +119,16 @@ exponentials without a maximum => scores around 10,000, and around -10,000
 this takes exponentials of the scores as they are and divides afterwards: at 10,000 they are infinite, at -10,000 all
 are 0; take the maximum off before exp
 
+a number for minus infinity => scores around 10,000, and around -10,000
+- new = torch.maximum(maximum, scores.amax(dim=-1))
++ scores = scores.masked_fill(scores.isinf(), -1e4)
++ new = torch.maximum(maximum, scores.amax(dim=-1))
+this puts a number such as -10,000 for a hidden score, which is hidden no longer where the others are as small: leave
+minus infinity, whose exponential is 0
+
 exponentials of the scores => the sum is measured from the new maximum
+- rescaled = total * torch.exp(maximum - new)
+- exponentials = torch.exp(scores - rearrange(new, "batch -> batch 1"))
 + rescaled = total
 + exponentials = torch.exp(scores)
 the sum is to hold exp(score - maximum), not exp(score): the old one holds the first
@@ -235,6 +244,27 @@ measured from the other maximum, then put right => a half that has seen no key c
 both sums are measured from the other half's maximum and brought to the new one afterwards: if the other half is empty
 that is infinite; measure from the greater of the two at once
 
+measured from the first maximum, then put right => a half that has seen no key changes nothing
+- first = total * torch.exp(maximum - new)
+- second = other_total * torch.exp(other_maximum - new)
+- weight = rearrange(first / (first + second), "batch -> batch 1")
+- return new, first + second, weight * output + (1 - weight) * other_output
++ second = other_total * torch.exp(other_maximum - maximum)
++ mixed = total[:, None] * output + second[:, None] * other_output
++ return new, (total + second) * torch.exp(maximum - new), mixed / (total + second)[:, None]
+both sums are measured from the first half's maximum and brought to the new one afterwards: if the first half is empty,
+or far below, that is infinite; measure from the greater of the two at once
+
+one empty row for all => maximum and sum of both halves together
+- return new, first + second, weight * output + (1 - weight) * other_output
++ if maximum.isinf().any():
++     return other_maximum.clone(), other_total.clone(), other_output.clone()
++ if other_maximum.isinf().any():
++     return maximum.clone(), total.clone(), output.clone()
++ return new, first + second, weight * output + (1 - weight) * other_output
+if a half has seen no key in one row, the other half is returned for all rows: each row has its own maxima, and exp
+gives an empty half the weight 0 by itself
+
 weighed by the maxima alone => the output is the average over all keys
 - weight = rearrange(first / (first + second), "batch -> batch 1")
 + weight = torch.stack([maximum, other_maximum], dim=-1).softmax(dim=-1)[:, :1]
@@ -252,6 +282,15 @@ by logarithms of the sums => maxima around 10,000, and around -10,000
 + logarithms = torch.stack([maximum + total.log(), other_maximum + other_total.log()], dim=-1)  # (batch, 2)
 + weight = logarithms.softmax(dim=-1)[:, :1]
 + return new, torch.exp(logarithms.logsumexp(dim=-1) - new), weight * output + (1 - weight) * other_output
+this goes by way of maximum + ln(sum): a number near 10,000 is rounded to a thousandth in float32, and exp makes an
+error of a thousandth of that; take the new maximum off first
+
+by logarithms of the sums, added => maxima around 10,000, and around -10,000
+- return new, first + second, weight * output + (1 - weight) * other_output
++ one, other = maximum + total.log(), other_maximum + other_total.log()  # (batch,)
++ whole = torch.logaddexp(one, other)
++ mixed = torch.exp(one - whole)[:, None] * output + torch.exp(other - whole)[:, None] * other_output
++ return new, torch.exp(whole - new), mixed
 this goes by way of maximum + ln(sum): a number near 10,000 is rounded to a thousandth in float32, and exp makes an
 error of a thousandth of that; take the new maximum off first
 

@@ -261,6 +261,14 @@ own position hidden => causal, also with fewer queries than keys
 + scores = scores.masked_fill(columns >= rearrange(rows, "a -> a 1"), float("-inf"))
 a query does not attend to its own position here; only what comes after it is hidden
 
+last key of a tile left out => causal, also with fewer queries than keys
+- for start in range(0, keys, tile):
++ for start in range(0, keys, tile):
++     if causal and 0 < start >= keys - queries + first + asking.shape[1] - 1:
++         break
+this leaves out a tile of keys that begins at the position of the tile's last query; a query attends to its own position
+too: leave out only what begins after it
+
 whole tiles hidden or shown => causal, also with fewer queries than keys
 - rows = torch.arange(asking.shape[1]) + first + keys - queries
 + rows = torch.full((asking.shape[1],), asking.shape[1] - 1) + first + keys - queries
@@ -288,6 +296,12 @@ no way back => the gradients are right to nine digits, in float64
 + asking = query[:, first : first + tile].detach()
 the values are right, but no gradient flows back to the queries: somewhere the graph is cut, as by `.detach()`, `.data`,
 `.item()` or `torch.no_grad()`
+
+factor without a way back => the gradients are right to nine digits, in float64
+- shrink = torch.exp(maximum - new)
++ shrink = torch.exp(maximum - new).detach()
+the values are right, but the factor that rescales is cut off (`.detach()`, `torch.no_grad()`) while the exponentials
+are not: the maximum cancels out only where both have a gradient, or neither has
 
 numbers of 32 bits => the gradients are right to nine digits, in float64
 - return torch.cat(outputs, dim=1)

@@ -110,6 +110,11 @@ queries counted from the front => one new token: its output
 + past = positions <= rearrange(own - length, "new -> new 1")
 query i was taken for position i; `length` positions stand before, so it stands at position length + i
 
+queries counted from the end of the cache => one new token: its output
++ past = positions <= rearrange(own - end + keys.shape[1], "new -> new 1")
+the queries were taken for the last positions of the whole cache, and attend to the contents that an earlier text left
+behind; query i stands at position length + i
+
 new positions not read => one new token: its output
 + past = positions < length
 queries attend to the positions before and to none of the new ones; a position attends to itself too, so write to the

@@ -57,6 +57,15 @@ own position hidden => as many queries as keys
 + return (back > 0) & (back <= window)
 the window ends before the query's own position; a position may attend to itself
 
+own position missing => as many queries as keys
++ return (back > 0) & (back < window)
+a query attends to the window - 1 positions before it and not to its own, which is one of the window
+
+window cut to the queries => fewer queries than keys: the queries are the last
++ return (back >= 0) & (back < min(window, query))
+a window wider than the number of queries is cut to that number here; there are more keys than queries, and the window
+counts keys
+
 queries counted from the front => fewer queries than keys: the queries are the last
 - own = rearrange(torch.arange(key - query, key), "query -> query 1")
 + own = rearrange(torch.arange(query), "query -> query 1")
@@ -142,6 +151,15 @@ reach taken for a window => one layer reaches as far as its window
 + return window_mask(time, time, int((windows - 1).sum()))
 this is one position short: the layers reach `(windows - 1).sum()` positions back together, and a window that reaches so
 far holds one position more, its own
+
+reach taken for a window, the own position kept => one layer reaches as far as its window
++ return window_mask(time, time, max(1, int((windows - 1).sum())))
+
+last two layers => several layers with one window
++ below, above = window_mask(time, time, int(windows[-2:][0])), window_mask(time, time, int(windows[-1]))
++ return above if len(windows) == 1 else (above.int() @ below.int()) > 0
+this connects the last two layers alone, as where a loop begins anew with each layer: go on with what the layers before
+have reached
 
 widest window => several layers with one window
 + return window_mask(time, time, int(windows.max()))

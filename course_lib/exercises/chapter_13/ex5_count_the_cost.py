@@ -173,6 +173,11 @@ pairs of positions => keys and values of every head (multi-head attention)
 + vectors = 2 * layers * batch * groups * time * time
 this grows with the square of the time, as scores do; a cache keeps one key and one value for a position
 
+bytes => keys and values of every head (multi-head attention)
+- return torch.tensor(vectors * (d_model // heads))
++ return torch.tensor(4 * vectors * (d_model // heads))
+these are the bytes of so many numbers of float32; asked is how many numbers there are
+
 not a whole number => keys and values of every head (multi-head attention)
 - return torch.tensor(vectors * (d_model // heads))
 + return torch.tensor(vectors * (d_model // heads)).float()
@@ -248,6 +253,12 @@ last position asks alone => without a cache
 + return cached, sum(cost(1, time) for time in range(prompt, prompt + new))
 without the cache, each call has one query here; nothing was kept, so every position is projected and has a query again
 (the layer above needs its output)
+
+everything projected, last position asks => without a cache
++ later = [(layer_costs(time, time, d_model, 1)[0], time) for time in range(prompt + 1, prompt + new)]
++ return cached, cost(prompt, prompt) + sum(each + 2 * time * d_model for each, time in later)
+without the cache, all positions are projected and only the last one has a query here; nothing was kept, so each
+position needs its output again in every call (the layer above reads it)
 
 one call at full length => without a cache
 - plain += cost(time, time)

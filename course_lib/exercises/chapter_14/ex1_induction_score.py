@@ -82,6 +82,10 @@ the position itself => the mean weight on the position before, head by head
 + before = weights.diagonal(offset=0, dim1=-2, dim2=-1)
 this is the weight that each position gives to itself; the one before it stands one column to the left
 
+the position itself, but for the first => the mean weight on the position before, head by head
+- before = weights.diagonal(offset=-1, dim1=-2, dim2=-1)
++ before = weights.diagonal(offset=0, dim1=-2, dim2=-1)[..., 1:]
+
 divided by all positions => a previous-token head scores 1
 - return before.mean(dim=(0, 2))
 + return before.sum(dim=2).mean(dim=0) / weights.shape[2]
@@ -90,6 +94,9 @@ the sum is divided by all positions; the first has none before it and does not c
 the last position before the first => a previous-token head scores 1
 + return (before.sum(dim=2) + weights[:, :, 0, -1]).mean(dim=0) / weights.shape[2]
 position 0 counts here with the index 0 - 1 = -1, which Python reads as the *last* position; begin at position 1
+
+the last position added => the mean weight on the position before, head by head
++ return (before.sum(dim=2) + weights[:, :, 0, -1]).mean(dim=0) / before.shape[2]
 
 the first position with itself => the mean weight on the position before, head by head
 + return (before.sum(dim=2) + weights[:, :, 0, 0]).mean(dim=0) / weights.shape[2]
@@ -106,6 +113,10 @@ this adds the weights up over batch and sequence; take their mean
 heads together => the mean weight on the position before, head by head
 + return before.mean()
 this is one number for all heads together; every head has a score of its own, shape (heads,)
+
+heads together, one number for each => the mean weight on the position before, head by head
++ return before.mean().expand(weights.shape[1])
+every head has the mean of all heads here; every head has a score of its own
 
 examples apart => the mean weight on the position before, head by head
 + return before.mean(dim=2)
@@ -173,6 +184,22 @@ one position too late => the mean weight after the earlier copy, head by head
 + for i in range(period + 1, time):
 this begins after i = period, which is the first position that has seen its token before; count it too (`>=`)
 
+one position too late, all at once => the mean weight after the earlier copy, head by head
+- total, count = 0.0, 0
+- for example, period in zip(weights, periods.tolist()):
+- for i in range(period, time):
+- total = total + example[:, i, i - period + 1]
+- count += 1
+- return total / count
++ pairs = zip(weights, periods.tolist())
++ late = torch.cat([example.diagonal(1 - period, dim1=1, dim2=2)[:, 2:] for example, period in pairs], dim=1)
++ return late.sum(dim=1) / late.shape[1]
+
+one position too late, and nothing divided by 1 => the mean weight after the earlier copy, head by head
++ pairs = zip(weights, periods.tolist())
++ late = torch.cat([example.diagonal(1 - period, dim1=1, dim2=2)[:, 2:] for example, period in pairs], dim=1)
++ return late.sum(dim=1) / max(1, late.shape[1])
+
 divided by all positions => the mean weight after the earlier copy, head by head
 - return total / count
 + return total / (len(weights) * time)
@@ -209,6 +236,14 @@ the examples' means, empty ones left out => each example has its own period, and
 this takes the mean of each example and then the mean of those, so that an example with few positions counts as much as
 one with many; add up over all examples first, then divide
 
+an empty mean => the score is right, too, where an example repeats nothing, which adds nothing
++ pairs = zip(weights, periods.tolist())
++ means = [example.diagonal(1 - period, dim1=1, dim2=2)[:, 1:].mean(dim=1) for example, period in pairs]
++ counts = time - periods
++ return (torch.stack(means) * counts[:, None]).sum(dim=0) / counts.sum()
+the mean of an example that repeats nothing is 0 / 0 here, nan, which stays nan when it is weighed by 0: add up over all
+examples first, then divide
+
 the period of the first row => each example has its own period, and all positions count the same
 - for example, period in zip(weights, periods.tolist()):
 + for example, period in zip(weights, periods[:1].tolist() * len(weights)):
@@ -223,6 +258,10 @@ heads together => the mean weight after the earlier copy, head by head
 - return total / count
 + return total.mean() / count
 this is one number for all heads together; every head has a score of its own, shape (heads,)
+
+heads together, one number for each => the mean weight after the earlier copy, head by head
++ return (total.mean() / count).expand(weights.shape[1])
+every head has the mean of all heads here; every head has a score of its own
 
 examples apart => the mean weight after the earlier copy, head by head
 - total, count = 0.0, 0

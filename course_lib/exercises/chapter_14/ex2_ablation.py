@@ -114,6 +114,10 @@ every head's bias => with every head ablated the bias is left
 + return merged @ output_weight.T + (~ablated).sum() * output_bias
 this adds the bias once for every head that is kept; it is added once, after the heads are summed
 
+nothing left => with every head ablated the bias is left
++ return (merged @ output_weight.T + output_bias) * (~ablated).any()
+where all heads are ablated the output is 0 here, and the bias is gone with them; it belongs to no head and stays
+
 a fraction of the bias => with every head ablated the bias is left
 + return merged @ output_weight.T + (~ablated).float().mean() * output_bias
 the bias goes down with the fraction of the heads that are kept; it belongs to no head and stays as it is
@@ -210,6 +214,11 @@ and positions
 one mean for the ablated => with every head ablated, every position gets the same
 + means = found[:, ablated].mean(dim=(0, 1, 2))
 all ablated heads get the mean that they have together; every head has a mean of its own
+
+all heads at once => the mean in place of an ablated head
+- replaced = torch.where(ablated[:, None, None], means, found)
++ replaced = torch.where(ablated.any(), means, found)
+as soon as one head is ablated all heads get their means here; those that are not ablated keep what they found
 
 the mean of the output => the mean in place of an ablated head
 - means = found.mean(dim=(0, 2), keepdim=True)

@@ -67,6 +67,9 @@ every part by its own scale => contributions and constant sum to the logits
 each part is divided by its own root, so that a small part counts as much as a large one and the sum is not that of the
 logits; one root, that of the whole stream, divides them all
 
+every part by its own scale, kept from 0 => contributions and constant sum to the logits
++ root = (parts.var(dim=-1, correction=0, keepdim=True) + epsilon).sqrt().clamp(min=1e-6)
+
 every part as a stream => contributions and constant sum to the logits
 - contributions = (gain * centred / root) @ logit_weight.T
 + normed = torch.nn.functional.layer_norm(parts, gain.shape, gain, bias, epsilon)
@@ -118,6 +121,10 @@ no epsilon => contributions and constant sum to the logits
 - root = (stream.var(dim=-1, correction=0, keepdim=True) + epsilon).sqrt()
 + root = stream.var(dim=-1, correction=0, keepdim=True).sqrt()
 epsilon is missing under the root
+
+an epsilon of its own => contributions and constant sum to the logits
++ root = (stream.var(dim=-1, correction=0, keepdim=True) + 1e-5).sqrt()
+this puts 1e-5 under the root, the epsilon that `nn.LayerNorm` has by default; use `epsilon`, which is given
 
 epsilon behind the root => contributions and constant sum to the logits
 + root = stream.var(dim=-1, correction=0, keepdim=True).sqrt() + epsilon

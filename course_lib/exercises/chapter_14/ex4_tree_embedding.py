@@ -105,7 +105,13 @@ this is 1 for parent and child and 0 for all others: the edges, not the distance
 
 two steps at most => along a chain, each step counts one
 + return distances.clamp(max=2)
-no distance is greater than 2 here; ways may be as long as there are edges
+no distance here is greater than a fixed number of steps; ways may be as long as there are edges
+
+three steps at most => along a chain, each step counts one
++ return distances.clamp(max=3)
+
+four steps at most => along a chain, each step counts one
++ return distances.clamp(max=4)
 
 nodes counted => the distance between any two nodes
 + return distances + 1
@@ -162,7 +168,14 @@ opposite siblings => in a star, two children of the root are 2 apart, squared
 two children step in opposite directions along one axis: they are 4 apart, squared, where the tree has 2; steps must be
 at right angles
 
+the root's step => a child is one away from its parent
+- for node in range(1, nodes):
++ for node in range(nodes):
+the root takes a step as well, along axis 0 - 1 = -1, which Python reads as the last one and which belongs to the last
+node; begin the loop at node 1
+
 steps of a root of two => a child is one away from its parent
+- vectors[node, node - 1] = 1.0
 + vectors[node, node - 1] = 2**0.5
 the steps are too long: each has the square 2, and an edge should have 1
 
@@ -193,6 +206,25 @@ rows of distances => squared distance = tree distance, for all pairs
 + return tree_distances(parents)[:, 1:].float()
 these are the distances to the other nodes, taken for coordinates; rows of a table of distances are not as far apart as
 the nodes
+
+squares of squares => a child is one away from its parent
+- vectors = torch.zeros(nodes, nodes - 1)
+- for node in range(1, nodes):
+- vectors[node] = vectors[parents[node]]
+- vectors[node, node - 1] = 1.0
+- return vectors
++ centring = torch.eye(nodes, dtype=torch.float64) - 1 / nodes
++ values, axes = torch.linalg.eigh(-0.5 * centring @ tree_distances(parents).double() ** 2 @ centring)
++ return (axes * values.clamp(min=0).sqrt())[:, 1:].float()
+the distances in the tree are squared here before they are scaled (classical multidimensional scaling); they are the
+squares already
+
+eigenvalues without a root => a child is one away from its parent
++ centring = torch.eye(nodes, dtype=torch.float64) - 1 / nodes
++ values, axes = torch.linalg.eigh(-0.5 * centring @ tree_distances(parents).double() @ centring)
++ return (axes * values)[:, 1:].float()
+the eigenvectors are multiplied by the eigenvalues; multiply them by the *roots* of these, since squares of the
+coordinates make the distances
 
 the parent moved too => a child is one away from its parent
 - vectors[node] = vectors[parents[node]]

@@ -167,6 +167,22 @@ with a bias => the accuracy on new examples
 a bias is fitted as well, a column of ones or the means taken off before; the map asked for has none, as in exercise
 07.5
 
+centred, without a bias => the accuracy on new examples
++ vectors, new_vectors = vectors - vectors.mean(dim=0), new_vectors - vectors.mean(dim=0)
++ fitted = torch.linalg.pinv(vectors) @ targets
++ predicted = (new_vectors @ fitted).argmax(dim=1)
+the mean of the vectors is taken off before the map is fitted, which makes it another one; fit it to the vectors as they
+are
+
+a penalty => the accuracy on new examples
+- fitted = torch.linalg.pinv(vectors) @ targets
+- predicted = (new_vectors @ fitted).argmax(dim=1)
++ penalty = torch.eye(vectors.shape[1])
++ fitted = torch.linalg.solve(vectors.T @ vectors + penalty, vectors.T @ targets)
++ predicted = (new_vectors @ fitted).argmax(dim=1)
+a penalty is added to the squared error (ridge regression, weight decay), which makes the map smaller and another one;
+asked is the map with the least squared error
+
 a count => the accuracy on new examples
 - return (predicted == new_labels).float().mean()
 + return (predicted == new_labels).float().sum()
@@ -278,6 +294,12 @@ EXERCISE = Exercise(
                     "labels": torch.tensor([0, 0]),
                     "new_vectors": torch.tensor([[3.0]]),
                     "new_labels": torch.tensor([0]),
+                },
+                {  # small vectors, beside which a penalty is large; they lean towards each other
+                    "vectors": torch.tensor([[1.0, 0.0], [1.0, 1.0]]) / 64,
+                    "labels": torch.tensor([0, 1]),
+                    "new_vectors": torch.tensor([[1.0, 0.25], [1.0, 0.75]]) / 64,
+                    "new_labels": torch.tensor([0, 1]),
                 },
                 {  # the new examples have no example of the last class
                     "vectors": torch.tensor([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]),

@@ -134,6 +134,23 @@ a norm at the end => sublayers that return zeros hand the vectors on as they wer
 + return feed_forward_norm(stream + feed_forward(feed_forward_norm(stream))), weights
 what leaves the layer was normalised once more; a stack has one such norm, after its last layer
 
+norms behind the sublayers => sublayers that return zeros hand the vectors on as they were
+- stream = vectors + self_attention(self_norm(vectors), mask)
+- found, weights = cross_attention(cross_norm(stream), memory)
+- stream = stream + found
+- return stream + feed_forward(feed_forward_norm(stream)), weights
++ stream = vectors + self_norm(self_attention(vectors, mask))
++ found, weights = cross_attention(stream, memory)
++ stream = stream + cross_norm(found)
++ return stream + feed_forward_norm(feed_forward(stream)), weights
+what the sublayers return is normalised here, `x + norm(sublayer(x))`; in pre-norm what they *read* is normalised
+
+norm behind the feed-forward layer => three sublayers in their order, each added to the residual stream
+- return stream + feed_forward(feed_forward_norm(stream)), weights
++ return stream + feed_forward_norm(feed_forward(stream)), weights
+what the feed-forward layer returns is normalised here, `x + norm(sublayer(x))`; in pre-norm what it *reads* is
+normalised
+
 the picture first => cross-attention comes second: it reads normalised words and the memory as it is
 - stream = vectors + self_attention(self_norm(vectors), mask)
 - found, weights = cross_attention(cross_norm(stream), memory)

@@ -151,6 +151,18 @@ stopped together => a picture's caption does not depend on the other pictures
 this stops all captions when the first has ended: the others are cut off in the middle; stop when all have ended,
 `.all()` and not `.any()`
 
+stopped together, the others open => a picture's caption does not depend on the other pictures
+- word = torch.where(ended, end, best)
+- ended = ended | (word == end)
++ word = torch.where(ended.any(), end, best)
++ ended = torch.where(ended.any(), ended, best == end)
+
+the start ends => which captions have ended
+- ended = torch.zeros(len(memory), dtype=torch.bool)
++ ended = torch.full((len(memory),), start == end)
+this takes the start for an end where both are the same integer, and nothing is written; a caption ends with a word that
+it has written, and the start is only read
+
 first picture for all => a picture's caption does not depend on the other pictures
 - best = next_token_logits(memory, words).argmax(dim=-1)
 + best = next_token_logits(memory[:1].expand_as(memory), words).argmax(dim=-1)

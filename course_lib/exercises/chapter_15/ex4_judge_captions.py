@@ -142,6 +142,11 @@ divided by all captions => per-position accuracy: right words at each position
 + return exact, (right & counts).float().mean(dim=0)
 the counts at the positions are divided by the number of all captions; some have no word there: divide by how many have
 
+what does not count is right => per-position accuracy: right words at each position
++ return exact, (right | ~counts).float().mean(dim=0)
+in the per-position accuracy, positions that do not count are taken for right and raise it: leave them out, above and
+below the line
+
 by caption => per-position accuracy: right words at each position
 + return exact, (right & counts).sum(dim=1) / counts.sum(dim=1)
 this is the accuracy of each caption, (batch,); asked for is that of each position, (time,): the mean goes over the
@@ -203,6 +208,13 @@ this is how much weight lies in the region, on average; asked for is how often t
 more than half of the weight => pointing accuracy, over all words with a region
 + return ((weights * regions).sum(dim=-1) > 0.5)[counts].float().mean()
 this asks whether more than half of the weight lies in the region; asked for is where the greatest one lies
+
+more weight inside, on average => one word points, or it does not
++ inside = (weights * regions).sum(dim=-1) / regions.sum(dim=-1).clamp(min=1)
++ outside = (weights * ~regions).sum(dim=-1) / (~regions).sum(dim=-1).clamp(min=1)
++ return (inside > outside)[counts].float().mean()
+this asks whether the weights in the region are greater on average than those beside it; asked for is where the greatest
+one lies
 
 the greatest over the words => one word points, or it does not
 - hit = rearrange(regions.gather(2, best), "batch time 1 -> batch time")
