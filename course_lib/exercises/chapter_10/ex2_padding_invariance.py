@@ -176,6 +176,15 @@ repeated words lost => its words, and the sentences, in their order
 + alone = sentence[sentence > 0].unique()
 `unique` puts the words into the order of their numbers and drops repeated ones; the sentence has its words in their own
 order, as often as they stand there
+
+sorted by length => each sentence without its padding
+- for sentence in words:
++ for sentence in words[(words > 0).sum(dim=1).argsort(stable=True)]:
+the sentences were sorted by their length, and the logits come in that order; they are asked for in the order of the
+batch
+
+sorted by length, the longest first => its words, and the sentences, in their order
++ for sentence in words[(words > 0).sum(dim=1).argsort(stable=True, descending=True)]:
 """
 
 VERDICT_MISTAKES = """
