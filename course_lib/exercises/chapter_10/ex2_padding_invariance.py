@@ -308,6 +308,10 @@ EXERCISE = Exercise(
                     "classify": NUMBERS_OF_ALL,
                     "words": torch.tensor([[7, 7, 0, 0], [7, 0, 0, 0]]),
                 },  # a word twice, and once
+                {  # a longer sentence behind a shorter one, so that an order by length is another order
+                    "classify": NUMBERS_OF_ALL,
+                    "words": torch.tensor([[7, 0, 0, 0], [3, 5, 8, 0], [2, 6, 0, 0]]),
+                },
             ),
             reference=logits_of_each,
             properties=(
