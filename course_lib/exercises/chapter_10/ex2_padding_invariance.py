@@ -185,6 +185,11 @@ batch
 
 sorted by length, the longest first => its words, and the sentences, in their order
 + for sentence in words[(words > 0).sum(dim=1).argsort(stable=True, descending=True)]:
+
+cut to the first => each sentence without its padding
+- return torch.cat(logits)
++ return classify(words[:, : (words[0] > 0).sum()])
+this cuts all sentences to the length of the first: the others keep padding, or lose words; read each by itself
 """
 
 VERDICT_MISTAKES = """
