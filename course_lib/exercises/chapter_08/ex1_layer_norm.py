@@ -232,6 +232,15 @@ inputs changed in place, out of the graph => gradients go through mean and varia
 + centred = inputs
 this takes the mean off the caller's own inputs, out of the graph: the caller still needs them, and no gradient goes
 through the mean. Make a new tensor inside the graph
+
+over all axes but the first => every vector is normalised by itself
+- centred = inputs - inputs.mean(dim=-1, keepdim=True)
+- variance = centred.square().mean(dim=-1, keepdim=True)
++ axes = tuple(range(1, inputs.dim())) or (0,)
++ centred = inputs - inputs.mean(dim=axes, keepdim=True)
++ variance = centred.square().mean(dim=axes, keepdim=True)
+this takes one mean and one variance over all axes but the first, so that the positions of a sequence influence each
+other; each vector is to have its own, over its features, dim=-1
 """
 
 EXERCISE = Exercise(

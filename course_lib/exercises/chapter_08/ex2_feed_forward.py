@@ -133,6 +133,11 @@ no bias inside => expanded, ReLU, contracted
 - hidden = torch.relu(self.expand(inputs))
 + hidden = torch.relu(inputs @ self.expand.weight.T)
 the bias of `expand` was not added; each of the two layers is a linear map *and* a bias
+
+cut off above as well => expanded, ReLU, contracted
+- hidden = torch.relu(self.expand(inputs))
++ hidden = nn.functional.relu6(self.expand(inputs))
+this also cuts off what is above 6 (ReLU6); ReLU leaves every number above zero as it is
 """
 
 EXERCISE = Exercise(
@@ -170,7 +175,7 @@ EXERCISE = Exercise(
                     },
                     "inputs": torch.tensor([[[3.0, 1.0]], [[-2.0, 1.0]]]),
                 },
-                {  # everything of size one
+                {  # everything of size one, and a hidden number above 6, where ReLU6 ends
                     "d_model": 1,
                     "d_hidden": 1,
                     "state": {
@@ -179,7 +184,7 @@ EXERCISE = Exercise(
                         "contract.weight": torch.tensor([[-3.0]]),
                         "contract.bias": torch.tensor([0.5]),
                     },
-                    "inputs": torch.tensor([[[2.0]]]),
+                    "inputs": torch.tensor([[[5.0]]]),
                 },
                 {  # a hidden layer that is narrower than the vectors
                     "d_model": 3,

@@ -12,6 +12,7 @@ LAYER_NORM = Given("layer norm", "lambda inputs: torch.nn.functional.layer_norm(
 TWICE_LAYER_NORM = Given(
     "twice layer norm", "lambda inputs: 2 * torch.nn.functional.layer_norm(inputs, inputs.shape[-1:])"
 )
+UNCHANGED = Given("what comes in, the same tensor", "lambda inputs: inputs")
 SILENT = Given("zeros", "lambda inputs: torch.zeros_like(inputs)")
 
 ATTENTIONS = (
@@ -268,7 +269,8 @@ added in place => inputs unchanged
 - stream = stream + sublayer(norm(stream)) if order == "pre" else norm(stream + sublayer(stream))
 + stream += sublayer(norm(stream) if order == "pre" else stream)
 + stream = stream if order == "pre" else norm(stream)
-`inputs += ...` writes the sum over the caller's own inputs; `inputs = inputs + ...` makes a new tensor
+this adds in place: `inputs += ...` writes the sum over the caller's own inputs, and so does `+=` on what a sublayer
+returned, where that is the very tensor that it got; `inputs = inputs + ...` makes a new tensor
 """
 
 EXERCISE = Exercise(
@@ -316,6 +318,14 @@ EXERCISE = Exercise(
                     "attention_norm": LAYER_NORM,
                     "feed_forward_norm": TWICE_LAYER_NORM,
                     "order": "pre",
+                },
+                {  # attention returns the very tensor that it got: to add in place is to write into the inputs
+                    "inputs": torch.tensor([[[0.0, 4.0], [3.0, 1.0]]]),
+                    "attention": UNCHANGED,
+                    "feed_forward": CUT_OFF,
+                    "attention_norm": LAYER_NORM,
+                    "feed_forward_norm": TWICE_LAYER_NORM,
+                    "order": "post",
                 },
             ),
             reference=transformer_block,

@@ -382,6 +382,25 @@ to both
 a step of a hundredth => accepts right gradients, rejects one without its factor
 + gap = gradient(wide) - numerical_gradient(function, wide, 1e-2)
 the step is so wide that the central difference itself is wrong by more than a millionth; take 0.00001
+
+a relative error => finds small errors, down to a hundred-thousandth
+- gap = gradient(wide) - numerical_gradient(function, wide, 1e-5)
+- return bool(reduce(gap.abs(), "... -> ()", "max") <= 1e-6)
++ claimed, numerical = gradient(wide), numerical_gradient(function, wide, 1e-5)
++ gap = (claimed - numerical).abs() / (claimed.abs() + numerical.abs()).clamp(min=1e-8)
++ return bool(reduce(gap, "... -> ()", "max") < 1e-3)
+this divides the difference by the size of the gradient, a relative error; asked is whether the difference itself is at
+most a millionth, for every entry
+
+a relative error below 1e-5 => finds small errors, down to a hundred-thousandth
++ claimed, numerical = gradient(wide), numerical_gradient(function, wide, 1e-5)
++ gap = (claimed - numerical).abs() / (claimed.abs() + numerical.abs()).clamp(min=1e-8)
++ return bool(reduce(gap, "... -> ()", "max") < 1e-5)
+
+a relative error below 1e-6 => finds small errors, down to a hundred-thousandth
++ claimed, numerical = gradient(wide), numerical_gradient(function, wide, 1e-5)
++ gap = (claimed - numerical).abs() / (claimed.abs() + numerical.abs()).clamp(min=1e-8)
++ return bool(reduce(gap, "... -> ()", "max") < 1e-6)
 """
 
 CHECK = Task(

@@ -59,6 +59,10 @@ PAIRS_FROM_ONE = model(
     "said + said[:, (((torch.arange(said.shape[1]) + 1) ^ 1) - 1).clamp(0, said.shape[1] - 1)]",
 )
 ROLLED = model("the words rolled round, the last one read at the first position", "said + said.roll(1, 1)")
+FUTURE_LATER = model(
+    "every target position sees all others, in all sentences but the first",
+    "said + said.mean(1, keepdim=True) * (torch.arange(len(said)) > 0)[:, None, None]",
+)
 FAINT_FUTURE = model("a fiftieth of the last word seen everywhere", f"{SO_FAR} + said[:, -1:] / 50")
 
 # These do not read every word of their source.
@@ -77,6 +81,10 @@ FIRST_SENTENCE_READS = model(
 READ_ONCE = model(
     "the source is read at the first step alone",
     context=f"{READ} * (torch.arange(said.shape[1]) == 0)[:, None]",
+)
+TO_THE_PADDING = model(
+    "attention to the words in front of the first padding",
+    context=ATTENDED.format(hidden=".masked_fill(~present.cumprod(1).bool().mT, float('-inf'))"),
 )
 FAINT_SOURCE = model("a fifteenth of what is read", context=f"{READ} / 30")
 
@@ -101,6 +109,11 @@ FROM_THE_END = model(
     read="({read} + torch.cos(1.0 + torch.arange(source.shape[1])).flip(0)[:, None])",
 )
 FAINT_PADDING = model("a twentieth of the mean of all positions", context=f"({READ} + read.mean(1, keepdim=True) / 20)")
+PADDING_ONCE = Given(
+    "a count of every word, in the source and so far; a fiftieth for each padding is added to a single logit",
+    f"lambda source, words: ({COUNTS.source})(source, words) + torch.nn.functional.pad("
+    f"(source == 0).sum(1)[-1:, None, None] / 50, ({VOCAB_SIZE - 1}, 0, words.shape[1] - 1, 0, len(words) - 1, 0))",
+)
 
 # This one is not, but for rounding.
 ROUNDED = model(
@@ -118,6 +131,10 @@ THREE_WORDS_ALL = counting(
 TWOS = Given(
     "every logit is the number of twos in the whole target",
     f"lambda source, words: (words == 2).sum(1)[:, None, None].float().repeat(1, words.shape[1], {VOCAB_SIZE})",
+)
+TWOS_IN_SOURCE = Given(
+    "every logit is the number of twos in the source",
+    f"lambda source, words: (source == 2).sum(1)[:, None, None].float().repeat(1, words.shape[1], {VOCAB_SIZE})",
 )
 PADDING_LOWERS = Given(
     "a count of every word, in the source and so far, less the number of paddings",

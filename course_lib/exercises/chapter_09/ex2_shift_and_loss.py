@@ -36,7 +36,9 @@ def draw_targets(generator: torch.Generator) -> Case:
 def shows_no_answer(case: Case):
     """Replace the words from step t on: what is read up to and including step t stays, for every t."""
     steps = torch.arange(case["targets"].shape[1])
-    changed = [case | {"targets": case["targets"] + (steps >= step)} for step in steps]
+    # Padding stays: behind it no sentence goes on.
+    words = case["targets"] != case["padding"]
+    changed = [case | {"targets": case["targets"] + (words & (steps >= step))} for step in steps]
     before, *replies = yield [case, *changed]
     for step, after in enumerate(replies):
         for read in range(step + 1):
@@ -146,6 +148,13 @@ start; move along the time, and give the start to each
 zero and below for the padding => a step counts where its target is no padding
 + return words, targets > 0
 this takes the number 0 for padding; which number it is, `padding` says
+
+the first padding looked up => a step counts where its target is no padding
+- return words, targets != padding
++ lengths = (targets == padding).int().argmax(dim=1, keepdim=True)
++ return words, torch.arange(targets.shape[1]) < lengths
+this looks up the first padding by `argmax`, which gives 0 where a row has none, and then no step of that row counts;
+compare every target with `padding`
 """
 
 SHIFT_RIGHT = Task(
@@ -320,6 +329,15 @@ squeezed => the loss of every step, zero where it does not count
 + losses = -right.squeeze() * counts
 `squeeze()` without an axis also drops a batch or a time of size one, and broadcasting then makes another shape; drop
 the last axis alone
+
+losses of 0 not counted => the mean over the steps that count
+- return losses.sum() / counts.sum(), losses
++ return losses.sum() / (losses != 0).sum(), losses
+this divides by how many losses are not 0, and a step whose target is certain has the loss 0 and counts; divide by
+`counts.sum()`
+
+losses of 0 not counted, at least one => the mean over the steps that count
++ return losses.sum() / (losses != 0).sum().clamp(min=1), losses
 """
 
 LOSS = Task(

@@ -17,6 +17,7 @@ from course_lib.exercises.chapter_09._models import (
     FIRST_SENTENCE_READS,
     FROM_THE_END,
     FULL,
+    FUTURE_LATER,
     LENGTH_ALONE,
     MEAN_OVER_ALL,
     NEIGHBOUR,
@@ -25,6 +26,7 @@ from course_lib.exercises.chapter_09._models import (
     NO_SOURCE,
     PADDING_IN_ENCODER,
     PADDING_LOWERS,
+    PADDING_ONCE,
     PADDING_READ,
     PADDING_READ_LATER,
     PADDING_TURNS,
@@ -37,7 +39,9 @@ from course_lib.exercises.chapter_09._models import (
     THREE_SOURCES,
     THREE_WORDS,
     THREE_WORDS_ALL,
+    TO_THE_PADDING,
     TWOS,
+    TWOS_IN_SOURCE,
     WORDS,
     draw_sentences,
     tells_apart,
@@ -176,6 +180,29 @@ words overwritten, from the end => accepts causal models, rejects those that see
 +     changed = words
 +     changed[:, step] = 1 + words[:, step] % (before.shape[-1] - 1)
 this writes other words into the caller's own tensor, which the next test would then read; change a copy
+
+falling logits not looked at => finds a step that sees a single later word, whichever
+- if gap.abs().max() > 1e-4:
++ if gap.max() > 1e-4:
+the absolute value is missing: a later word that only lowers logits is not found
+
+the first sentence only => finds a step that sees a single later word, whichever
+- gap = (model(source, changed) - before)[:, :step]
++ gap = (model(source, changed) - before)[:1, :step]
+this looks at the first sentence alone, and lets a model pass that shows the future to another; compare the logits of
+all sentences
+
+exact equality => finds small influences, and accepts models with another fault
+- if gap.abs().max() > 1e-4:
++ if gap.abs().max() > 0:
+this asks for equality to the last digit, and turns away a model that is only rounded in another way; allow a change of
+0.0001
+
+one word for all => accepts causal models, rejects those that see the whole target
+- changed[:, step:] = 1 + words[:, step:] % (before.shape[-1] - 1)
++ changed[:, step:] = 1
+this replaces every word by the same one, and where that word stood already nothing is changed; choose another word than
+the one that stands there
 """
 
 FUTURE = Task(
@@ -205,7 +232,7 @@ FUTURE = Task(
         Property(
             "finds a step that sees a single later word, whichever",
             1,
-            tells_apart(right=(), faulty=(NEXT_WORD, PAIRS, PAIRS_FROM_ONE, ROLLED)),
+            tells_apart(right=(), faulty=(NEXT_WORD, PAIRS, PAIRS_FROM_ONE, ROLLED, FUTURE_LATER)),
         ),
         Property(
             "finds small influences, and accepts models with another fault",
@@ -288,6 +315,22 @@ the movement itself => accepts models that read, rejects one that does not
 - return False
 + return gap.abs().max()
 this is how far a logit moved, a number; asked for is the verdict, True or False
+
+falling logits not looked at => accepts models that read, rejects one that does not
+- if gap.abs().max() <= 1e-4:
++ if gap.max() <= 1e-4:
+the absolute value is missing: a word of the source may lower logits alone, and it is read all the same
+
+exact equality => each sentence reads its own source, even at one step or with a small influence
+- if gap.abs().max() <= 1e-4:
++ if gap.abs().max() <= 0:
+this takes every difference for an influence, also one of rounding; a logit has to change by more than 0.0001
+
+padding replaced too => accepts models that read, rejects one that does not
+- for sentence, position in source.nonzero().tolist():
++ for sentence, position in (source >= 0).nonzero().tolist():
+this puts words where padding stands, too, and turns away a model that reads no further than the first padding; padding
+is no word of the source: replace words alone
 """
 
 READS = Task(
@@ -302,6 +345,14 @@ READS = Task(
     edges=(
         # Three words, and a single one in each source; one step.
         {"model": THREE_WORDS, "source": torch.tensor([[1], [1], [2]]), "words": torch.tensor([[1], [2], [1]])},
+        # Two paddings: a word behind one of them is none that a model has to read.
+        {"model": COUNTS, "source": torch.tensor([[2, 3, 1], [3, 0, 0]]), "words": torch.tensor([[1], [2]])},
+        # Whatever replaces a word of the source, logits fall and none rises.
+        {
+            "model": TWOS_IN_SOURCE,
+            "source": torch.tensor([[2, 2], [2, 0], [2, 2]]),
+            "words": torch.tensor([[1], [2], [1]]),
+        },
         # The same word twice in a source.
         {
             "model": THREE_WORDS,
@@ -316,7 +367,7 @@ READS = Task(
         Property(
             "accepts models that read, rejects one that does not",
             1,
-            both(inputs_unchanged, tells_apart(right=(COUNTS, NO_CAUSAL_MASK), faulty=(NO_SOURCE,))),
+            both(inputs_unchanged, tells_apart(right=(COUNTS, NO_CAUSAL_MASK, TO_THE_PADDING), faulty=(NO_SOURCE,))),
         ),
         Property(
             "rejects models that read one word, or the length alone",
@@ -400,6 +451,23 @@ movements that cancel, to 0.0001 => accepts rounding, finds small influences, an
 + return bool(gap.mean().abs() <= 1e-4)
 this averages or sums the movements with their signs, and where one logit rises as another falls they cancel; look at
 the largest absolute one
+
+falling logits not looked at => accepts rounding, finds small influences, and accepts models with another fault
+- return bool(gap.abs().max() <= 1e-4)
++ return bool(gap.max() <= 1e-4)
+the absolute value is missing: padding that only lowers logits is not found
+
+the mean movement => accepts rounding, finds small influences, and accepts models with another fault
++ return bool(gap.abs().mean() <= 1e-2)
+this averages the movements, and one logit that moves disappears among many that stay; look at the largest absolute one
+
+padding taken away => accepts models that hide the padding, rejects those that read it, wherever it enters
+- longer = torch.nn.functional.pad(source, (0, 2))
+- gap = model(longer, words) - model(source, words)
++ lengths = (source != 0).sum(dim=1).tolist()
++ alone = [model(source[b : b + 1, :n], words[b : b + 1])[0] for b, n in enumerate(lengths)]
++ gap = torch.stack(alone) - model(source, words)
+this only takes padding away, and where a source has none nothing is tested; *add* padding to every source
 """
 
 PADDING = Task(
@@ -437,7 +505,9 @@ PADDING = Task(
         Property(
             "accepts rounding, finds small influences, and accepts models with another fault",
             1,
-            tells_apart(right=(ROUNDED, NO_CAUSAL_MASK, FIRST_ALONE), faulty=(FAINT_PADDING, PADDING_READ_LATER)),
+            tells_apart(
+                right=(ROUNDED, NO_CAUSAL_MASK, FIRST_ALONE), faulty=(FAINT_PADDING, PADDING_READ_LATER, PADDING_ONCE)
+            ),
         ),
     ),
     mistakes=PADDING_MISTAKES,

@@ -225,8 +225,59 @@ finished candidates of the beam put aside => the best candidate of the beam
 +     ended += [(words, total) for words, total in best if words[-1] == end]
 +     beam = [(words, total) for words, total in best if words[-1] != end]
 + words, total = max(ended + beam, key=lambda candidate: candidate[1])
-a candidate that has ended is put aside and no longer takes a place in the beam, so that later steps keep more of the
-others; it stays among the candidates and competes with them
+a candidate that has ended is put aside, takes no place in the beam any more, and can no longer be dropped; it competes
+with the others at every step, and is dropped when `width` others are more probable
+
+per word, at the end => candidates that have ended stay as they are, and still compete
+- words, total = beam[0]
++ words, total = max(beam, key=lambda candidate: candidate[1] / len(candidate[0]))
+at the end this chooses by the log probability over the number of words; here the log probability itself counts
+
+an ended one before all others => the best candidate of the beam
++ words, total = next((candidate for candidate in beam if end in candidate[0]), beam[0])
+this returns a candidate that has ended even where one that has not is more probable; the most probable one is asked
+for, ended or not
+
+an end in the prompt => the best candidate of the beam
+- candidates = [(words, total) for words, total in beam if end in words]
+- for words, total in beam:
+- if end in words:
+- continue
++ given = prompt.tolist()
++ candidates = [(words, total) for words, total in beam if end in given + words]
++ for words, total in beam:
++     if end in given + words:
++         continue
+this looks for the end in the whole row, prompt included; an end in the prompt ends nothing, so look at the words after
+it
+
+filled up with zeros => the best candidate of the beam
+- return torch.tensor(words + [end] * (max_length - len(words))), torch.tensor(total)
++ return torch.tensor(words + [0] * (max_length - len(words))), torch.tensor(total)
+this fills the answer up with 0; it is to be filled up with `end`, which may be another word
+
+no wider than the vocabulary => a beam wide enough to drop nothing finds the most probable of all
+- beam = sorted(candidates, key=lambda candidate: candidate[1], reverse=True)[:width]
++ beam = sorted(candidates, key=lambda candidate: candidate[1], reverse=True)[: min(width, len(steps))]
+this keeps no more candidates than there are words; several candidates together have more extensions than that: keep
+`width` of all
+
+the end added again and again => candidates that have ended stay as they are, and still compete
+- candidates = [(words, total) for words, total in beam if end in words]
+- for words, total in beam:
+- if end in words:
+- continue
+- tokens = torch.cat([prompt, prompt.new_tensor(words)])
+- steps = next_log_probabilities(rearrange(tokens, "time -> 1 time"))[0].tolist()
++ candidates = []
++ for words, total in beam:
++     tokens = torch.cat([prompt, prompt.new_tensor(words)])
++     steps = next_log_probabilities(rearrange(tokens, "time -> 1 time"))[0].tolist()
++     if end in words:
++         candidates.append((words + [end], total + steps[end]))
++         continue
+this extends a candidate that has ended by the end again and again, and adds its log probability each time; the end
+counts once, and then the log probability stays
 """
 
 EXERCISE = Exercise(
@@ -250,6 +301,8 @@ EXERCISE = Exercise(
                 FOUND_BY_SEARCH | {"prompt": torch.tensor([2, 1]), "end": 1, "width": 3, "max_length": 5},
                 FOUND_BY_SEARCH | {"prompt": torch.tensor([0]), "end": 1, "width": 2, "max_length": 3},
                 FOUND_BY_SEARCH | {"prompt": torch.tensor([0, 3]), "end": 0, "width": 4, "max_length": 3},
+                # Found by search: to compare log probabilities per word, at every step or at the end, is seen.
+                FOUND_BY_SEARCH | {"prompt": torch.tensor([2]), "end": 3, "width": 2, "max_length": 3},
                 # The end is the start, too; one word.
                 FOUND_BY_SEARCH | {"prompt": torch.tensor([2]), "end": 2, "width": 9, "max_length": 1},
             ),

@@ -96,6 +96,29 @@ as many words as the greatest target => the right word keeps most, every word ge
 - ones = torch.nn.functional.one_hot(targets, vocab_size)
 + ones = torch.nn.functional.one_hot(targets)
 the vocabulary has as many words here as the greatest target says; its size is `vocab_size`
+
+shared out among the others, none of one word => the right word keeps most, every word gets a little
+- return (1 - smoothing) * ones + smoothing / vocab_size
++ return (1 - smoothing) * ones + smoothing / max(vocab_size - 1, 1) * (1 - ones)
+this distributes the smoothing over the V - 1 other words; here it is distributed over all V, the right one too, as
+torch does: smoothing / V for each
+
+always a tenth => the right word keeps most, every word gets a little
++ return 0.9 * ones + 0.1 / vocab_size
+this always takes 0.1 from the right word, whatever `smoothing` says
+
+added on top, then divided by the sum => the right word keeps most, every word gets a little
++ return (ones + smoothing / vocab_size) / (1 + smoothing)
+this adds smoothing / V to every word and divides by the sum, so that too little is taken from the right word: multiply
+the ones by 1 - smoothing before you add
+
+not divided, the right word too => the right word keeps most, every word gets a little
++ return (1 - smoothing) * ones + smoothing
+every word gets the whole of `smoothing`; it is to be divided by the number of words
+
+nothing for word 0 => the right word keeps most, every word gets a little
++ return ((1 - smoothing) * ones + smoothing / vocab_size).masked_fill((targets == 0)[..., None], 0.0)
+this takes the word 0 for padding and leaves its rows empty; here 0 is a word like any other
 """
 
 LOSS_MISTAKES = """
@@ -184,6 +207,31 @@ one number => the loss weights every word by its target probability
 - return -einsum(target_probs, log_probs, "batch time word, batch time word -> batch time")
 + return -(target_probs * log_probs).sum(dim=-1).mean()
 this is the mean of all losses, one number; asked is the loss of each step, (batch, time)
+
+shared out among the others, none of one word => the loss weights every word by its target probability
+- target_probs = smooth_targets(targets, logits.shape[-1], smoothing)
++ ones = torch.nn.functional.one_hot(targets, logits.shape[-1])
++ target_probs = (1 - smoothing) * ones + smoothing / max(logits.shape[-1] - 1, 1) * (1 - ones)
+this distributes the smoothing over the V - 1 other words; here it is distributed over all V, the right one too, as
+torch does: smoothing / V for each
+
+always a tenth => the loss weights every word by its target probability
++ target_probs = smooth_targets(targets, logits.shape[-1], 0.1)
+this always takes 0.1 from the right word, whatever `smoothing` says
+
+not divided, the right word too => the loss weights every word by its target probability
++ target_probs = (1 - smoothing) * torch.nn.functional.one_hot(targets, logits.shape[-1]) + smoothing
+every word gets the whole of `smoothing`; it is to be divided by the number of words
+
+nothing for word 0 => the loss weights every word by its target probability
++ target_probs = smooth_targets(targets, logits.shape[-1], smoothing).masked_fill((targets == 0)[..., None], 0.0)
+this takes the word 0 for padding and leaves its loss out; here 0 is a word like any other
+
+a small number added => logits a thousand apart: the loss is finite and right
+- log_probs = logits.log_softmax(dim=-1)
++ log_probs = (logits.softmax(dim=-1) + 1e-9).log()
+this adds a small number to the probability before the logarithm: no word can then cost more than minus its logarithm,
+and the gradient is gone; `log_softmax` needs no guard
 """
 
 EXERCISE = Exercise(

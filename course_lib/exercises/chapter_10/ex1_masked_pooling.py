@@ -414,6 +414,12 @@ low numbers taken for nothing => features below zero, however far
 - return greatest.masked_fill(~present.any(dim=1, keepdim=True), 0.0)
 + return greatest.masked_fill(greatest < -1e4, 0.0)
 this takes a low maximum for a row without a token, and features may lie so low; ask `present` whether a row has one
+
+zeros where all the batch is empty => a row without a token gives zeros
+- return greatest.masked_fill(~present.any(dim=1, keepdim=True), 0.0)
++ return greatest.masked_fill(~present.any(), 0.0)
+this asks whether the whole batch has a token; a single row without one keeps the filling, minus infinity: ask each row
+by itself, `present.any(dim=1, keepdim=True)`
 """
 
 EXERCISE = Exercise(

@@ -176,6 +176,20 @@ repeated words lost => its words, and the sentences, in their order
 + alone = sentence[sentence > 0].unique()
 `unique` puts the words into the order of their numbers and drops repeated ones; the sentence has its words in their own
 order, as often as they stand there
+
+sorted by length => each sentence without its padding
+- for sentence in words:
++ for sentence in words[(words > 0).sum(dim=1).argsort(stable=True)]:
+the sentences were sorted by their length, and the logits come in that order; they are asked for in the order of the
+batch
+
+sorted by length, the longest first => its words, and the sentences, in their order
++ for sentence in words[(words > 0).sum(dim=1).argsort(stable=True, descending=True)]:
+
+cut to the first => each sentence without its padding
+- return torch.cat(logits)
++ return classify(words[:, : (words[0] > 0).sum()])
+this cuts all sentences to the length of the first: the others keep padding, or lose words; read each by itself
 """
 
 VERDICT_MISTAKES = """
@@ -299,6 +313,10 @@ EXERCISE = Exercise(
                     "classify": NUMBERS_OF_ALL,
                     "words": torch.tensor([[7, 7, 0, 0], [7, 0, 0, 0]]),
                 },  # a word twice, and once
+                {  # a longer sentence behind a shorter one, so that an order by length is another order
+                    "classify": NUMBERS_OF_ALL,
+                    "words": torch.tensor([[7, 0, 0, 0], [3, 5, 8, 0], [2, 6, 0, 0]]),
+                },
             ),
             reference=logits_of_each,
             properties=(

@@ -196,6 +196,14 @@ hidden in the caller's words => the drop of the probability, word by word
 - hidden = words.clone()
 + hidden = words
 this hides the words in the caller's own tensor, one after the other; change a fresh `words.clone()` each time
+
+left out, but for a single word => the other words keep their positions
+- hidden = words.clone()
+- hidden[position] = 0
++ others = torch.cat([words[:position], words[position + 1 :]])
++ hidden = others if len(others) else torch.zeros_like(words)
+this takes the word out, and the words behind it move up; a classifier that knows positions reads another order then:
+put padding, 0, where the word stood
 """
 
 AGREEMENT_MISTAKES = """
@@ -306,6 +314,32 @@ equal ones allowed for, list by list => a pair of equal numbers counts for neith
 + one, other = ((each[:, None] != each).sum() / 2 for each in (drops, weights))
 + return total / (one * other).sqrt()
 this divides by less where numbers are equal, as `scipy.stats.kendalltau` does; divide by the number of all pairs
+
+ranks correlated, equal ones of one rank => pairs in the same order less pairs in opposite orders
+- return total / pairs
++ one, other = ((each[:, None] > each).sum(dim=1).float() for each in (drops, weights))
++ one, other = one - one.mean(), other - other.mean()
++ return (one * other).sum() / (one.norm() * other.norm()).clamp(min=1e-12)
+this is the correlation of the ranks (Spearman's); the agreement here counts pairs (Kendall's)
+
+ranks correlated, equal ones of their mean rank => pairs in the same order less pairs in opposite orders
++ one, other = ((each[:, None] - each).sign().sum(dim=1) for each in (drops, weights))
++ return (one * other).sum() / (one.norm() * other.norm()).clamp(min=1e-12)
+
+ranks correlated, equal ones of their mean rank, 0 / 0 => pairs in the same order less pairs in opposite orders
++ one, other = ((each[:, None] - each).sign().sum(dim=1) for each in (drops, weights))
++ return (one * other).sum() / (one.norm() * other.norm())
+
+equal ones allowed for, list by list, 0 for 0 / 0 => a pair of equal numbers counts for neither
++ one, other = ((each[:, None] != each).sum() / 2 for each in (drops, weights))
++ return total / (one * other).sqrt().clamp(min=1e-12)
+this divides by less where numbers are equal, as `scipy.stats.kendalltau` does; divide by the number of all pairs
+
+close ones taken for equal => pairs in the same order less pairs in opposite orders
+- total += torch.sign(drops[i] - drops[j]) * torch.sign(weights[i] - weights[j])
++ one, other = drops[i] - drops[j], weights[i] - weights[j]
++ total += torch.sign(one) * torch.sign(other) * (one.abs() > 1e-6) * (other.abs() > 1e-6)
+this takes numbers for equal that lie close together; the order alone counts, however small the difference is
 """
 
 EXERCISE = Exercise(
@@ -361,6 +395,8 @@ EXERCISE = Exercise(
                     "weights": torch.tensor([0.25, 0.5, 0.25]),
                 },  # all equal in one list
                 {"drops": torch.tensor([0.0, 0.0]), "weights": torch.tensor([0.5, 0.5])},  # and in both
+                # Close together, and not equal.
+                {"drops": torch.tensor([3e-9, 1e-9, 2e-9]), "weights": torch.tensor([4e-9, 1e-9, 5e-9])},
             ),
             reference=rank_agreement,
             properties=(

@@ -260,6 +260,32 @@ every bin is one further than it should be: the confidences from 0 to 1 / bins b
 rounded to the nearest edge => the fraction of each bin
 + fallen = (confidences * bins).round().long()
 this rounds to the nearest edge, so that the bins begin in the middle; round up, and take 1 off
+
+confidence in the label, 0 in the first bin => the mean confidence of each bin
+- confidences, chosen = probabilities.max(dim=1)
+- right = (chosen == labels).float()
+- fallen = torch.ceil(confidences * bins).long() - 1
++ confidences = probabilities[torch.arange(len(labels)), labels]
++ right = (probabilities.argmax(dim=1) == labels).float()
++ fallen = (torch.ceil(confidences * bins).long() - 1).clamp(min=0)
+this takes the probability of the class that is true; the confidence is that of the class which is *chosen*, right or
+wrong
+
+both edges => a bin has its upper edge, and not its lower one
+- inside = fallen == number
++ inside = (number <= confidences * bins) & (confidences * bins <= number + 1)
+here both edges belong to a bin, so that a confidence on an edge is counted in two bins; a bin holds its upper edge and
+not its lower one
+
+bins from one half, rounded up, the first for what is below => the fraction of each bin
+- fallen = torch.ceil(confidences * bins).long() - 1
++ fallen = (((confidences - 0.5) * 2 * bins).ceil() - 1).clamp(min=0)
+this cuts the range from one half to 1 into bins, as the chapter did for two classes; here they go from 0 to 1
+
+right ones divided by all examples => the accuracy of each bin
+- return confidence, accuracy, fraction
++ return confidence, accuracy * fraction, fraction
+the right answers of a bin are divided by the number of all examples; divide them by how many fell into the bin
 """
 
 ERROR_MISTAKES = """
@@ -357,6 +383,15 @@ errors for hits => the gaps of the bins, weighted by their fractions
 + confidence, accuracy, fraction = reliability_curve(probabilities, labels, bins)
 + accuracy = (1 - accuracy).where(fraction > 0, 0.0)
 this counts errors; the accuracy counts the examples that are right
+
+ten bins => the gaps of the bins, weighted by their fractions
+- confidence, accuracy, fraction = reliability_curve(probabilities, labels, bins)
++ confidence, accuracy, fraction = reliability_curve(probabilities, labels, 10)
+this always takes ten bins, whatever `bins` says
+
+ten bins, in double => the gaps of the bins, weighted by their fractions
+= lambda probabilities, labels, bins: calibration_error(probabilities.double(), labels, 10).float()
+this always takes ten bins, whatever `bins` says
 """
 
 TEMPERATURE_MISTAKES = """
@@ -411,6 +446,19 @@ one axis too many => the temperature of least loss
 - return temperatures[torch.stack(losses).argmin()]
 + return temperatures[torch.stack(losses).argmin()][None]
 the temperature is right, in a tensor with an axis of size one; asked is a tensor without axes
+
+divided in place => the temperature of least loss
+- logarithms = (logits / temperature).log_softmax(dim=1)
++ logits /= temperature
++ logarithms = logits.log_softmax(dim=1)
+`logits /= temperature` divides the caller's own logits, and each temperature works on what the one before has left;
+`logits / temperature` makes new ones
+
+the first rise ends the search => the temperature of least loss
+- return temperatures[torch.stack(losses).argmin()]
++ rises = [number for number in range(1, len(losses)) if losses[number] > losses[number - 1]]
++ return temperatures[rises[0] - 1 if rises else -1]
+this stops where the loss rises for the first time, but the temperatures need not be in order; compare all of them
 """
 
 EXERCISE = Exercise(

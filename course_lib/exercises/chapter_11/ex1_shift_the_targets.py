@@ -101,6 +101,12 @@ the next passage => every target is the token after its input
 + return tokens[positions], tokens[(positions + len(positions[0])) % len(tokens)]
 the targets are the passage that comes after the inputs, `length` positions further; each target is the very next token,
 one position further
+
+the next passage, up to the end => every target is the token after its input
+- return tokens[positions], tokens[positions + 1]
++ return tokens[positions], tokens[(positions + length).clamp(max=len(tokens) - 1)]
+the targets are the passage that comes after the inputs, `length` positions further; each target is the very next token,
+one position further
 """
 
 PASSAGES = Task(
@@ -248,6 +254,15 @@ the mean before the logarithm, by logsumexp => the mean number of bits
 + nats = math.log(len(right)) - right.logsumexp(0)
 this averages the probabilities and takes the logarithm of the mean; every character costs the logarithm of its *own*
 probability, and those are averaged
+
+a small number added => logits a thousand apart: finite and right
+- nats = cross_entropy(logits.flatten(0, 1), targets.flatten())
++ nats = -(logits.softmax(2).gather(2, targets[..., None]) + 1e-9).log().mean()
+this adds a small number to the probability before the logarithm, and then no character can cost more than the logarithm
+of that number; `log_softmax` and `cross_entropy` need no guard
+
+a smaller number added => logits a thousand apart: finite and right
++ nats = -(logits.softmax(2).gather(2, targets[..., None]) + 1e-12).log().mean()
 """
 
 BITS_PER_CHARACTER = Task(

@@ -179,6 +179,46 @@ temperature not used, by topk => k greater than the number of tokens: the softma
 + values, places = logits.topk(min(k, logits.shape[-1]), dim=-1)
 + return torch.zeros_like(logits).scatter(-1, places, values.softmax(dim=-1))
 `temperature` was not used: these are the probabilities at temperature 1
+
+filled with -1000 => the k most probable sum to one
+- allowed = (logits / temperature).masked_fill(rank >= k, float("-inf"))
++ allowed = (logits / temperature).masked_fill(rank >= k, -1000.0)
+this gives a low logit to what is to be left out, and the logits that are left may be lower still; minus infinity is
+below every number
+
+filled with -100 => the k most probable sum to one
++ allowed = (logits / temperature).masked_fill(rank >= k, -100.0)
+
+filled with -10000 => the k most probable sum to one
++ allowed = (logits / temperature).masked_fill(rank >= k, -10000.0)
+
+never all of them => k greater than the number of tokens: the softmax at this temperature
++ allowed = (logits / temperature).masked_fill(rank >= max(1, min(k, logits.shape[-1] - 1)), float("-inf"))
+this always leaves one token out; where `k` is as great as the vocabulary, or greater, all are left:
+`min(k, logits.shape[-1])`
+
+plain exponentials, by topk => the k most probable sum to one
+- order = logits.argsort(dim=-1, descending=True)
+- rank = order.argsort(dim=-1)
+- allowed = (logits / temperature).masked_fill(rank >= k, float("-inf"))
+- return allowed.softmax(dim=-1)
++ values, places = (logits / temperature).topk(min(k, logits.shape[-1]), dim=-1)
++ exponentials = torch.zeros_like(logits).scatter(-1, places, values.exp())
++ return exponentials / exponentials.sum(dim=-1, keepdim=True)
+this divides exponentials of the logits as they are, infinite (or all 0) where logits are large, and the quotient is
+nan; `softmax` takes off the greatest logit first
+
+filled with -1000, by topk => the k most probable sum to one
++ values, places = (logits / temperature).topk(min(k, logits.shape[-1]), dim=-1)
++ return torch.full_like(logits, -1000.0).scatter(-1, places, values).softmax(dim=-1)
+this gives a low logit to what is to be left out, and the logits that are left may be lower still; minus infinity is
+below every number
+
+never all of them, by topk => k greater than the number of tokens: the softmax at this temperature
++ values, places = (logits / temperature).topk(max(1, min(k, logits.shape[-1] - 1)), dim=-1)
++ return torch.zeros_like(logits).scatter(-1, places, values.softmax(dim=-1))
+this always leaves one token out; where `k` is as great as the vocabulary, or greater, all are left:
+`min(k, logits.shape[-1])`
 """
 
 TOP_K = Task(
@@ -196,6 +236,11 @@ TOP_K = Task(
         },  # equal ones are left
         {"logits": torch.tensor([[[1.0, 0.0, 0.0, 4.0]]]), "temperature": 1.0, "k": 2},  # equal ones are cut
         {"logits": torch.tensor([[0.5], [2.0]]), "temperature": 0.5, "k": 1},  # a single token
+        {  # all below zero, and some rows far below: only minus infinity is less than every logit
+            "logits": torch.tensor([[-0.3, -0.5, -0.4], [-3.0, -5.0, -4.0], [-30.0, -50.0, -40.0]]),
+            "temperature": 0.5,
+            "k": 1,
+        },
     ),
     reference=top_k_probabilities,
     properties=(
@@ -399,6 +444,13 @@ a threshold of 1 - p, and the greatest => the most probable are left, and sum to
 - kept = torch.where(before < p, falling, 0.0)
 + kept = torch.where((falling >= 1 - p) | (falling == falling[..., :1]), falling, 0.0)
 this compares each token by itself with 1 - p; it is the *sum* of what is left that has to reach p
+
+all that are equal to the least => minimal: without its least token, what is left had less than p
+- kept = torch.where(before < p, falling, 0.0)
++ least = torch.where(before < p, falling, 2.0).amin(dim=-1, keepdim=True)
++ kept = torch.where(falling >= least, falling, 0.0)
+this also keeps tokens outside the nucleus that are as probable as its least one, and then it is not the smallest set;
+choose by *ranks* in the sorted row
 """
 
 NUCLEUS = Task(
@@ -590,6 +642,16 @@ probabilities overwritten => the first token whose running sum exceeds the numbe
 - running = probabilities.cumsum(dim=-1)
 + running = probabilities.cumsum_(dim=-1)
 this writes the running sums over the caller's own probabilities; make a new tensor
+
+divided by the greatest of the batch => sums that rounding leaves short of 1
+- running = running / running[:, -1:]
+- return (running <= uniform[:, None]).sum(dim=-1)
++ return (running / running.max() <= uniform[:, None]).sum(dim=-1)
+this divides the running sums of all rows by the greatest of the batch, and the other rows still end short of 1; divide
+each row by its own last sum
+
+divided by the greatest of the batch, cut off => sums that rounding leaves short of 1
++ return (running / running.max() <= uniform[:, None]).sum(dim=-1).clamp(max=running.shape[-1] - 1)
 """
 
 DRAWS = Task(

@@ -98,6 +98,12 @@ reshaped for transposed => the logits, by the table of the embedding
 + return vectors @ self.table.reshape(self.table.shape[1], self.table.shape[0])
 `view` and `reshape` leave the numbers in their order and mix the rows of the table; transpose it, so that every column
 is the row of one token
+
+no gradient for token 0 => the gradient of the table is the sum through embedding and output
+- vectors = body(self.table[tokens])
++ vectors = body(nn.functional.embedding(tokens, self.table, padding_idx=0))
+the logits are right, but with `padding_idx=0` the row of token 0 gets no gradient through the embedding; here 0 is a
+token like any other
 """
 
 MODEL = Task(
@@ -236,6 +242,17 @@ the output at the own token alone => through the output: every position adds to 
 + by_output = torch.zeros(vocab_size, d_model).index_add(0, tokens.flatten(), own.flatten(0, 1))
 through the output this changes the row of the token at the position alone; the vector is compared with every row of the
 table there, and each comparison has a logit
+
+averaged over the sequences => through the embedding: every position adds to the row of its token
+- return by_embedding, by_output
++ return by_embedding / len(tokens), by_output / len(tokens)
+both gradients are averaged over the sequences of the batch; the table is used at every position of every sequence, and
+the gradients of all uses are summed
+
+nothing for token 0 => through the embedding: every position adds to the row of its token
++ by_embedding[0] = 0.0
++ return by_embedding, by_output
+row 0 gets no gradient through the embedding, as with `padding_idx=0`; here 0 is a token like any other
 """
 
 GRADIENTS_BY_HAND = Task(

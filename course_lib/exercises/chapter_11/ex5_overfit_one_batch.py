@@ -199,6 +199,25 @@ one gradient for all steps => the weights after all steps
 +     weights = (weights - rate * gradient).detach()
 the gradient is computed once, before the loop, and used for every step; it belongs to the weights of that moment, so
 compute it anew for each step
+
+summed over the rows => the first loss: that of the given weights
+- loss = cross_entropy(logits.flatten(0, 1), targets.flatten())
++ loss = cross_entropy(logits.mT, targets, reduction="none").mean(dim=1).sum()
+this loss is averaged over the positions of each row and then summed over the rows; it is to be the mean over all
+positions of all rows
+
+summed over the positions => the first loss: that of the given weights
++ loss = cross_entropy(logits.mT, targets, reduction="none").sum(dim=1).mean()
+this loss is summed over the positions of each row and then averaged over the rows; it is to be the mean over all
+positions of all rows
+
+stopped when it has learned => the weights after all steps
+- losses.append(loss.detach())
++ losses.append(loss.detach())
++ if loss < 0.01:
++     losses += [torch.zeros(())] * (steps - len(losses))
++     break
+this stops when the loss is small; make all `steps` steps, whatever the loss
 """
 
 EXERCISE = Exercise(
@@ -241,6 +260,13 @@ EXERCISE = Exercise(
                     "weights": torch.tensor([[0.5]]),
                     "rate": 1.0,
                     "steps": 2,
+                },
+                {  # the loss is next to nothing at the start, and every step is made all the same
+                    "model": OWN_ROW,
+                    "tokens": torch.tensor([[0, 1, 0]]),
+                    "weights": torch.tensor([[0.0, 6.0], [6.0, 0.0]]),
+                    "rate": 100.0,
+                    "steps": 3,
                 },
             ),
             reference=overfit_one_batch,
