@@ -1,9 +1,10 @@
 """Answers that strangers wrote from the statements alone: no wrong one passes, no right one fails, and most are named.
 
-`from_outside/chapter_NN.py` has the answers, `attend__wrong_softmax_over_batch` and `attend__right_by_loops` to the
-task `attend`; the first line of a wrong one says what is wrong with it. `chapter_NN.json` has the name of the mistake
-that each is told, "" where none is. They were written before their mistakes were declared, so what is named here says
-nothing of what the next stranger will be told.
+`from_outside/first/chapter_NN.py` has the answers, `attend__wrong_softmax_over_batch` and `attend__right_by_loops` to
+the task `attend`; the first line of a wrong one says what is wrong with it. `second` has those of later strangers, who
+tried to be subtle. `chapter_NN.json` has the name of the mistake that each is told, OBSERVED where it is none that is
+known but something can be seen of it, and "" where nothing is told. They were written before their mistakes were
+declared, so what is named here says nothing of what the next stranger will be told.
 """
 
 import importlib.util
@@ -19,8 +20,9 @@ from course_lib.grading.engine import judge_task
 
 COURSE = catalogue()
 FOLDER = Path(__file__).parent / "from_outside"
-CHAPTERS = sorted(path.stem for path in FOLDER.glob("chapter_*.py"))
+CHAPTERS = sorted(f"{path.parent.name}/{path.stem}" for path in FOLDER.glob("*/chapter_*.py"))
 NAMED = 0.9  # of all wrong answers
+OBSERVED = "(observed)"
 
 
 def told(chapter):
@@ -28,7 +30,8 @@ def told(chapter):
 
 
 def answers(chapter):
-    spec = importlib.util.spec_from_file_location(f"from_outside_{chapter}", FOLDER / f"{chapter}.py")
+    name = f"from_outside_{chapter.replace('/', '_')}"
+    spec = importlib.util.spec_from_file_location(name, FOLDER / f"{chapter}.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return {name: each for name, each in vars(module).items() if "__wrong_" in name or "__right_" in name}
@@ -43,7 +46,7 @@ def test_no_wrong_answer_passes_and_no_right_one_fails(chapter):
         result = judge_task(exercise, task, in_process(answer, task, exercise.forbidden), 0)
         if (result.earned == task.points) != ("__right_" in name):
             faults.append(f"{name} earns {result.earned} of {task.points}")
-        names[name] = result.mistake.name if result.mistake else ""
+        names[name] = result.mistake.name if result.mistake else OBSERVED if result.observed else ""
     assert faults == [] and names == told(chapter)
 
 
