@@ -42,6 +42,7 @@ from course_lib.grading.wording import shorten
 from course_lib.project import CourseError
 
 GRADEBOOK = "gradebook.sqlite"
+EDITION = "edition"  # the fact that tells how the exercises were written
 IN_FLIGHT = 256  # submissions handed out at a time: enough for a cluster, little enough to hold in memory
 CONNECT_WITHIN = 10  # seconds
 URGENT = (UNGRADED, STOPPED, UNREADABLE, GRADED)  # what a person should look at first
@@ -92,14 +93,14 @@ def grade(
         found = _found(stack.enter_context(folder_of(folder, out)), out)
         workers = stack.enter_context(_workers(jobs, scheduler, executor))
         if path.exists():
-            gradebook = stack.enter_context(_continued(path, here, asked, again, resume))
+            gradebook = stack.enter_context(_continued(course, path, here, asked, again, resume))
         else:
             gradebook = stack.enter_context(_begun(course, path, here, asked, found))
         for name, value in table.items():
             gradebook.note(name, value)
         gone = _gone(gradebook, found, folder)
         if again and not (resume and regrade.unfinished(gradebook)):
-            regrade.begin(gradebook, here)
+            regrade.begin(gradebook, here | {EDITION: course.edition(gradebook.facts["exercises"].split())})
         settings = _settings(gradebook.facts)
         _introduce(course, folder, found, settings)
         work = _left_to_do(gradebook, found, gone)
@@ -202,10 +203,13 @@ def _begun(course: Catalogue, path: Path, here: dict[str, str], asked: dict[str,
             raise CourseError("no submission defines a function that an exercise asks for: name exercises with --only")
         facts["exercises"] = exercises_named(course, answered)
         typer.echo(f"graded are all exercises of the chapters that submissions answer: {', '.join(answered)}")
+    facts[EDITION] = course.edition(facts["exercises"].split())
     return Gradebook.create(path, facts)
 
 
-def _continued(path: Path, here: dict[str, str], asked: dict[str, str], again: bool, resume: bool) -> Gradebook:
+def _continued(
+    course: Catalogue, path: Path, here: dict[str, str], asked: dict[str, str], again: bool, resume: bool
+) -> Gradebook:
     """Return the gradebook of an earlier sitting; raises CourseError where this one would give other marks.
 
     Where all is graded again, the edition and the machine may be others, and what the command names may not.
@@ -219,6 +223,9 @@ def _continued(path: Path, here: dict[str, str], asked: dict[str, str], again: b
         gradebook.close()
         shown = " and ".join(f"{name} {facts.get(name)}, not {asked[name]}" for name in differ)
         raise CourseError(f"{path} was begun with {shown}: go on as it was begun, or name another folder with --out")
+    if EDITION in facts and not again and facts[EDITION] != course.edition(facts["exercises"].split()):
+        gradebook.close()
+        raise CourseError(f"an exercise was changed since {path} was begun: add --regrade to grade all of it again")
     return gradebook
 
 

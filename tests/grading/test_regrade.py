@@ -195,3 +195,17 @@ def test_a_copy_that_somebody_removed_is_told_and_stops_nothing(exercise, folder
     exercise.stop_after = None
     assert grade(folder, out, resume=True) == 0
     assert "what changed is not known, since" in capsys.readouterr().err
+
+
+def test_marks_of_two_editions_of_an_exercise_are_not_mixed(exercise, folder, out, monkeypatch):
+    monkeypatch.setattr(grade_command.Catalogue, "edition", lambda self, ids: f"mended {' '.join(ids)}")
+    with pytest.raises(CourseError, match="an exercise was changed since .* was begun: add --regrade"):
+        grade(folder, out, resume=True)
+    assert exercise.graded == []
+    assert grade(folder, out, again=True) == 0 and len(exercise.graded) == 3
+    assert grade(folder, out, resume=True) == 0 and len(exercise.graded) == 3
+
+
+def test_an_edition_is_that_of_the_modules_that_are_graded():
+    course = grade_command.catalogue()
+    assert course.edition(["02.3", "02.1"]) == course.edition(["02.1", "02.3"]) != course.edition(["02.1"])
