@@ -186,6 +186,25 @@ inputs overwritten => inputs unchanged
 + value *= mask.mT
 + empty = rearrange(lengths == 0, "batch -> batch 1 1")
 this writes zeros into the caller's own tensor, which other code may still use
+
+mask without an axis for the queries, and after the softmax => attention over the first lengths[b] keys
+- visible = scores.masked_fill(~(mask | empty), float("-inf"))
+- weights = visible.softmax(dim=-1) * mask
++ weights = scores.masked_fill(~counts, torch.finfo(scores.dtype).min).softmax(dim=-1) * counts
+a mask of shape (batch, key) lacks the axis of the queries, and beside scores (batch, query, key) its batch is taken for
+theirs; `[:, None, :]` makes it (batch, 1, key)
+
+maximum with the padding => padding has exactly no influence
++ grown = (scores - scores.amax(dim=-1, keepdim=True)).exp() * mask
++ weights = grown / (grown.sum(dim=-1, keepdim=True) + 1e-9)
+this subtracts the largest score of a row with the padding included: where that of the padding is 1e30, the exp of all
+other keys are 0; put minus infinity for the padding before the maximum is taken, or use `softmax`
+
+queries cut as well => attention over the first lengths[b] keys
+- weights = visible.softmax(dim=-1) * mask
++ rows = torch.arange(query.shape[1])[:, None] < lengths[:, None, None]
++ weights = visible.softmax(dim=-1) * mask * rows
+this makes the outputs from query `lengths[b]` on zero; the lengths count keys, and every query has an output
 """
 
 EXERCISE = Exercise(
