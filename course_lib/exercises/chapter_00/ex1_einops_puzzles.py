@@ -109,14 +109,14 @@ EXERCISE = Exercise(
 
             height before the batch => every number in its place
             - return rearrange(images, "batch channel height width -> channel height (batch width)")
-            + return rearrange(images, "batch channel height width -> channel batch height width").reshape(*images.shape[1:3], -1)
-            this moves the batch behind the channel, but in front of the height, and then reshapes, so that rows of several
-            pictures are mixed; the batch belongs beside the width, `(batch width)`
+            + return images.transpose(0, 1).reshape(*images.shape[1:3], -1)
+            this moves the batch behind the channel, but in front of the height, and then reshapes, so that rows of
+            several pictures are mixed; the batch belongs beside the width, `(batch width)`
 
             every axis of length 1 dropped (1) => every number in its place
             + return torch.cat(list(images), dim=-1).squeeze()
-            `squeeze()` without an axis removes every axis of length 1, also the batch, the channel or the height; the answer always
-            has three axes
+            `squeeze()` without an axis removes every axis of length 1, also the batch, the channel or the height; the
+            answer always has three axes
 
             every axis of length 1 dropped (2) => every number in its place
             + return torch.cat(list(images.squeeze()), dim=-1)
@@ -206,7 +206,7 @@ EXERCISE = Exercise(
             + vectors = rearrange([left, right], "side batch time d -> batch (time side) d")
             + vectors[:, -2:] = 0
             + return vectors
-            the last two vectors stay zero: the loop ends one step early; `range(time)` counts from 0 to time - 1 already
+            the last two vectors stay zero: the loop ends one step early; `range(time)` ends at time - 1 by itself
 
             right from back to front => every number in its place
             + return rearrange([left, right.flip(1)], "side batch time d -> batch (time side) d")
@@ -216,8 +216,8 @@ EXERCISE = Exercise(
             + vectors = left.repeat(1, 2, 1)
             + vectors[:, 1::2] = right
             + return vectors
-            `repeat` puts all of `left` behind itself, so that every second of its vectors is overwritten; `repeat_interleave`
-            repeats each vector on the spot
+            `repeat` puts all of `left` behind itself, so that every second of its vectors is overwritten;
+            `repeat_interleave` repeats each vector on the spot
             """,
         ),
         puzzle(

@@ -171,8 +171,8 @@ that of the head alone
 time in front of the batch => the heads stand side by side, the first head first
 + batch, heads, time, d_head = vectors.shape
 + return vectors.permute(2, 0, 1, 3).reshape(batch, time, heads * d_head)
-this puts the time in front of the batch and then reshapes, so that examples and positions are mixed; the batch stays the
-first axis: `permute(0, 2, 1, 3)`
+this puts the time in front of the batch and then reshapes, so that examples and positions are mixed; the batch stays
+the first axis: `permute(0, 2, 1, 3)`
 """
 
 EXERCISE = Exercise(

@@ -211,7 +211,8 @@ this has an entry for each column; sine and cosine of a pair have one period, d_
 
 3.14 for pi => the first period is 2 pi positions
 + return 2 * 3.14 * 10000 ** (torch.arange(0, d_model, 2) / d_model)
-this takes 3.14 for pi, which makes every period too short by half a thousandth; `torch.pi` and `math.pi` have more digits
+this takes 3.14 for pi, which makes every period too short by half a thousandth; `torch.pi` and `math.pi` have more
+digits
 """
 
 EXERCISE = Exercise(
