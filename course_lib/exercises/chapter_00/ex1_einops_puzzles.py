@@ -72,6 +72,11 @@ EXERCISE = Exercise(
             + return rearrange(images, "batch channel height width -> batch height width channel").squeeze()
             `squeeze()` without an axis removes every axis of length 1, also the batch or the channel; all four axes
             stay
+
+            last axis dropped where it has length 1 => every number in its place
+            - return rearrange(images, "batch channel height width -> batch height width channel")
+            + return rearrange(images, "batch channel height width -> batch height width channel").squeeze(-1)
+            this drops the channel axis of pictures with one channel; all four axes stay
             """,
         ),
         puzzle(
@@ -101,6 +106,20 @@ EXERCISE = Exercise(
             last picture first => every number in its place
             + return torch.cat(list(images.flip(0)), dim=-1)
             this puts the last picture on the left; the first picture belongs there
+
+            height before the batch => every number in its place
+            - return rearrange(images, "batch channel height width -> channel height (batch width)")
+            + return images.transpose(0, 1).reshape(*images.shape[1:3], -1)
+            this moves the batch behind the channel, but in front of the height, and then reshapes, so that rows of
+            several pictures are mixed; the batch belongs beside the width, `(batch width)`
+
+            every axis of length 1 dropped (1) => every number in its place
+            + return torch.cat(list(images), dim=-1).squeeze()
+            `squeeze()` without an axis removes every axis of length 1, also the batch, the channel or the height; the
+            answer always has three axes
+
+            every axis of length 1 dropped (2) => every number in its place
+            + return torch.cat(list(images.squeeze()), dim=-1)
             """,
         ),
         puzzle(
@@ -181,6 +200,24 @@ EXERCISE = Exercise(
             + return torch.stack([left, right]).transpose(0, 2).reshape(len(left), -1, left.shape[-1])
             this puts time before the batch and then reshapes, so that a sequence gets vectors of other sequences;
             the batch has to stay the first axis
+
+            last pair missing => every number in its place
+            - return rearrange([left, right], "side batch time d -> batch (time side) d")
+            + vectors = rearrange([left, right], "side batch time d -> batch (time side) d")
+            + vectors[:, -2:] = 0
+            + return vectors
+            the last two vectors stay zero: the loop ends one step early; `range(time)` ends at time - 1 by itself
+
+            right from back to front => every number in its place
+            + return rearrange([left, right.flip(1)], "side batch time d -> batch (time side) d")
+            this takes the vectors of `right` from the last to the first, as `pop()` takes them from a list
+
+            left tiled => every number in its place
+            + vectors = left.repeat(1, 2, 1)
+            + vectors[:, 1::2] = right
+            + return vectors
+            `repeat` puts all of `left` behind itself, so that every second of its vectors is overwritten;
+            `repeat_interleave` repeats each vector on the spot
             """,
         ),
         puzzle(

@@ -112,6 +112,17 @@ scores overwritten => inputs unchanged
 + scores /= temperature
 + exponentials = scores.exp()
 this subtracts and divides in place (`-=`, `/=`), and the caller's scores are gone
+
+mean subtracted => rows sum to one
+- largest = scores.amax(dim=-1, keepdim=True)
++ largest = scores.mean(dim=-1, keepdim=True)
+this subtracts the mean of the row, and the exp of a score far above the mean is still infinite; subtract the largest
+score
+
+largest size subtracted => scores of 10,000 stay finite
++ largest = scores.abs().amax(dim=-1, keepdim=True)
+this subtracts the largest absolute value: in a row far below zero all exp are then 0, and 0 / 0 is nan; subtract the
+largest score, with its sign
 """
 
 EXERCISE = Exercise(

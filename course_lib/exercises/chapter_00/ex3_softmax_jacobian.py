@@ -70,6 +70,11 @@ this takes the softmax of the weights, which come from a softmax already; use th
 no product on the diagonal => rows sum to zero
 + products = weights[..., :, None] * weights[..., None, :] * (1 - torch.eye(weights.shape[-1]))
 this subtracts the products p_i p_j off the diagonal only; they are subtracted on the diagonal too
+
+1 for each pair => rows sum to zero
+- return torch.diag_embed(weights) - products
++ return weights[..., :, None] - products
+this has p_i (1 - p_j) everywhere; the 1 belongs on the diagonal only, and p_i (0 - p_j) elsewhere
 """
 
 EXERCISE = Exercise(

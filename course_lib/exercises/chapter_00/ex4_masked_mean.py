@@ -73,6 +73,12 @@ this counts what is True in the whole batch; every row has a count of its own
 values that are not 0 counted => the mean of what counts
 + count = (values * mask[:, :, None] != 0).sum(dim=1).clamp(min=1)
 this counts the values that are not 0; a value of 0 counts as well where the mask is True
+
+as many from the start => what is masked out has no influence
+- total = (values * mask[:, :, None]).sum(dim=1)
++ first = torch.arange(mask.shape[1]) < mask.sum(dim=1, keepdim=True)
++ total = (values * first[:, :, None]).sum(dim=1)
+this counts the True of a row and takes as many positions from its start; the positions that count may stand anywhere
 """
 
 EXERCISE = Exercise(

@@ -143,6 +143,11 @@ memory overwritten => inputs unchanged
 + memory += torch.sigmoid(input_gate) * torch.tanh(candidate)
 + new_memory = memory
 this changes the caller's memory in place (`memory *= ...`)
+
+the rest of the forget gate => the new memory
+- new_memory = kept + torch.sigmoid(input_gate) * torch.tanh(candidate)
++ new_memory = kept + (1 - torch.sigmoid(forget_gate)) * torch.tanh(candidate)
+this multiplies the candidate by 1 - the forget gate, as a GRU would; here the input gate multiplies it
 """
 
 EXERCISE = Exercise(

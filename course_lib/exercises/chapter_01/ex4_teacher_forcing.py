@@ -88,6 +88,18 @@ targets overwritten => each step reads the target of the step before
 + targets[:] = torch.cat([first, targets[:, :-1]], dim=1)
 + return targets
 this shifts the caller's targets in place, and the loss is then taken against the wrong words
+
+start in the first sentence only => no step reads its own target or a later one
+- return torch.cat([first, targets[:, :-1]], dim=1)
++ words = targets.roll(1, dims=1)
++ words[0, 0] = start
++ return words
+this writes the start into the first sentence alone; every sentence begins with it: `[:, 0]`
+
+start everywhere => each step reads the target of the step before
++ return torch.full_like(targets, start)
+this gives every step the start, as a loop does that copies each word from the row it is writing; the later steps read
+the targets
 """
 
 INPUTS = Task(
@@ -226,6 +238,32 @@ detached => every step adds its own gradient
 + return losses.sum(dim=1).detach()
 the numbers are right, and the gradient of all steps, or of some, is lost: `.item()`, `.detach()` and
 `torch.tensor(...)` cut a result off from what it was made of
+
+small number added (1) => logits a thousand apart: the loss is finite and right
+- by_word = rearrange(logits, "batch n vocab -> batch vocab n")
+- losses = torch.nn.functional.cross_entropy(by_word, targets, reduction="none")
++ losses = -(logits.softmax(dim=2).gather(2, targets[..., None])[..., 0] + 1e-9).log()
+this adds a small number to the probability or raises it to one: the logarithm stays finite, but the loss of a step
+cannot grow beyond minus its logarithm, 20.7 for 1e-9; `log_softmax` and `cross_entropy` do without
+
+small number added (2) => logits a thousand apart: the loss is finite and right
++ losses = -(logits.softmax(dim=2).gather(2, targets[..., None])[..., 0] + 1e-8).log()
+
+small number added (3) => logits a thousand apart: the loss is finite and right
++ losses = -(logits.softmax(dim=2).gather(2, targets[..., None])[..., 0] + 1e-10).log()
+
+small number added (4) => logits a thousand apart: the loss is finite and right
++ losses = -(logits.softmax(dim=2).gather(2, targets[..., None])[..., 0] + 1e-12).log()
+
+shifted once more => the sum of the losses of all steps
++ losses = torch.nn.functional.cross_entropy(logits[:, :-1].mT, targets[:, 1:], reduction="none")
+this compares the logits of each step with the target of the next; here the targets belong to the logits of their own
+step, since the inputs of the decoder were shifted already
+
+word 0 ignored => the sum of the losses of all steps
+- losses = torch.nn.functional.cross_entropy(by_word, targets, reduction="none")
++ losses = torch.nn.functional.cross_entropy(by_word, targets, reduction="none", ignore_index=0)
+`ignore_index=0` takes word 0 for padding; here word 0 is a word like any other
 """
 
 LOSS = Task(

@@ -44,6 +44,18 @@ this reads the picture column by column, `(width height)`; reading order is `(he
 features first => pixels in reading order
 + return rearrange(feature_map, "batch feature height width -> batch feature (height width)")
 this leaves the features before the pixels: the last two axes are still to be exchanged
+
+pictures mixed => pixels in reading order
+- return rearrange(feature_map, "batch feature height width -> batch (height width) feature")
++ rows = rearrange(feature_map, "batch feature height width -> height width batch feature")
++ return rows.reshape(len(feature_map), -1, feature_map.shape[1])
+this puts the batch behind the pixels and then reshapes, so that rows of several pictures are mixed; the batch stays the
+first axis
+
+every axis of length 1 dropped => pixels in reading order
++ return rearrange(feature_map, "batch feature height width -> batch (height width) feature").squeeze()
+`squeeze()` without an axis removes every axis of length 1, also the batch or the features; the answer always has three
+axes
 """
 
 EXERCISE = Exercise(

@@ -108,6 +108,18 @@ axes, (batch, location)
 
 every axis of length 1 dropped (2) => softmax of the additive scores
 + return (torch.tanh(from_query[:, None, :] + from_keys) @ score_weight).squeeze().softmax(dim=1)
+
+queries mixed => one picture has no influence on another
+- scores = torch.tanh(from_query[:, None, :] + from_keys) @ score_weight
++ from_query = from_query.repeat(keys.shape[1], 1).view(from_keys.shape)
++ scores = torch.tanh(from_query + from_keys) @ score_weight
+this repeats all the queries of the batch and cuts them anew, so that one picture is given another's query;
+`[:, None, :]` makes the query (batch, 1, d_hidden), which fits every location of its own picture
+
+scaled => softmax of the additive scores
+- return scores.softmax(dim=1)
++ return (scores / score_weight.shape[0] ** 0.5).softmax(dim=1)
+this divides the scores by the root of the width, as dot products will be later; additive scores are not divided
 """
 
 EXERCISE = Exercise(

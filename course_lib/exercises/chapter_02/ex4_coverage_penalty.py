@@ -59,6 +59,11 @@ this adds the gaps of locations that receive too little; a location that receive
 only too much => the sum of squared gaps
 + return (received - 1).relu().square().sum(dim=1)
 this adds the gaps of locations that receive too much; a location that receives less than one has a gap too
+
+an even share for one => zero when all is read exactly once
+- return (1 - received).square().sum(dim=1)
++ return (weights.shape[1] / weights.shape[2] - received).square().sum(dim=1)
+this compares with an even share, the number of words over the number of locations; the formula compares with 1
 """
 
 EXERCISE = Exercise(

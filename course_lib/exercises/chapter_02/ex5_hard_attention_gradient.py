@@ -97,6 +97,23 @@ this subtracts the baseline from the reward for the sampled location alone; the 
 scores overwritten => inputs unchanged
 + return advantage * (sampled - scores.sub_(scores.amax(dim=1, keepdim=True)).softmax(dim=1))
 this subtracts the maximum from the caller's scores in place (`scores -= ...`)
+
+baseline subtracted from the estimate => each row sums to zero
+- advantage = rearrange(reward - baseline, "batch -> batch 1")
+- return advantage * (sampled - scores.softmax(dim=1))
++ return rearrange(reward, "batch -> batch 1") * (sampled - scores.softmax(dim=1)) - baseline
+this subtracts the baseline from the finished estimate; it is subtracted from the reward, before the product
+
+locations of all pictures => each row sums to zero
+- sampled = torch.nn.functional.one_hot(index, num_classes=scores.shape[1])
++ sampled = torch.zeros_like(scores)
++ sampled[:, index] = 1
+`[:, index]` picks the sampled locations of all pictures in every row; each row has one location of its own:
+`[torch.arange(len(index)), index]`, or `one_hot`
+
+the best location => the estimate from one sample
++ sampled = torch.nn.functional.one_hot(scores.argmax(dim=1), num_classes=scores.shape[1])
+this takes the location with the largest score for the one that was sampled; `index` says which one was sampled
 """
 
 EXERCISE = Exercise(

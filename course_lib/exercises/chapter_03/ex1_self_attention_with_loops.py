@@ -120,6 +120,19 @@ inputs overwritten => inputs unchanged
 + inputs[...] = outputs
 + return outputs
 this puts the result into the caller's inputs (`inputs[...] = `), and they are gone
+
+sum carried on => equal vectors come back as they are
+- return outputs
++ return outputs.cumsum(dim=0)
+each position here adds to the sum of the positions before it: begin the sum with zeros anew for each i, inside the
+outer loop
+
+itself left out, unless it is alone => the average weighted by similarity
+- weights = scores.softmax(dim=0)
++ if len(inputs) > 1:
++     scores[i] = float("-inf")
++ weights = scores.softmax(dim=0)
+this leaves out the vector at its own position; it attends to itself as well
 """
 
 EXERCISE = Exercise(

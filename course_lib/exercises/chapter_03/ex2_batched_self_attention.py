@@ -145,6 +145,16 @@ inputs overwritten => inputs unchanged
 + inputs.copy_(output)
 + return output, weights
 this writes the output into the caller's inputs, and they are gone
+
+scores for the second answer => weights: softmax of the dot products
+- return weights @ inputs, weights
++ return weights @ inputs, scores
+the output is right, but the second tensor holds the scores, before the softmax; the weights are wanted
+
+output by torch's attention => output: the weighted average
++ return torch.nn.functional.scaled_dot_product_attention(inputs, inputs, inputs), weights
+the weights are right; but `scaled_dot_product_attention` divides the scores by the root of d_model unless it is given
+`scale=1`, and here nothing is scaled
 """
 
 EXERCISE = Exercise(

@@ -190,6 +190,19 @@ allclose as it is, many orders => allows for rounding, and sees a small influenc
 +     if not torch.allclose(layer(inputs[:, order]), layer(inputs)[:, order]):
 `torch.allclose` by itself allows hardly any difference near zero (atol=1e-8), less than float32 rounds; give it
 `atol=1e-4`
+
+one order that agrees is enough => rejects a layer that passes with some orders
+- for order in (swap, roll):
+- gap = layer(inputs[:, order]) - layer(inputs)[:, order]
+- if gap.abs().max() > 1e-4:
+- return False
+- return True
++ for order in (swap, roll):
++     gap = layer(inputs[:, order]) - layer(inputs)[:, order]
++     if gap.abs().max() <= 1e-4:
++         return True
++ return False
+this returns True as soon as one order agrees; all orders must agree, so return False as soon as one does not
 """
 
 EXERCISE = Exercise(

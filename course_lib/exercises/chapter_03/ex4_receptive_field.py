@@ -178,6 +178,17 @@ added and taken off again => inputs unchanged
 + inputs[index] -= torch.linspace(1, 2, inputs.shape[1])
 this adds to the caller's inputs and subtracts again, which leaves them rounded otherwise; change a copy,
 `inputs.clone()`
+
+only what comes before => layers that read one position, and one that reads all
+- for index in range(len(inputs)):
++ for index in range(position + 1):
+this tries no position behind `position`; a layer may read those as well: try all positions of the inputs
+
+change that begins at zero => a window of three, and two of them stacked
+- perturbed[index] += torch.linspace(1, 2, inputs.shape[1])
++ perturbed[index] += torch.linspace(0, 1, inputs.shape[1])
+`torch.linspace(0, 1, d)` begins with 0, so the first feature, perhaps the only one, does not change; add
+`torch.linspace(1, 2, d)`
 """
 
 EXERCISE = Exercise(

@@ -99,6 +99,23 @@ has much of it count for more
 dislikes struck out => scores: one dot product for each viewer and film
 + scores = tastes.clamp(min=0) @ films.T
 this takes negative tastes for 0; a trait that a viewer dislikes is to count against a film
+
+seen films at minus a hundred => best: the largest score among the rest
+- unseen = scores.masked_fill(seen, -torch.inf)
+- return scores, unseen.argmax(dim=1)
++ return scores, scores.masked_fill(seen, -100).argmax(dim=1)
+this sets the scores of the films that were seen to -100, and other scores may be lower still; minus infinity is smaller
+than every number
+
+seen films at the lowest score => never a film that was seen
++ return scores, scores.masked_fill(seen, scores.min()).argmax(dim=1)
+this gives the films that were seen the lowest of all scores, which a film that is left may have as well; minus infinity
+is smaller than every score
+
+counted among the rest => best: the largest score among the rest
++ best = [each[~hidden].argmax() for each, hidden in zip(scores, seen, strict=True)]
++ return scores, torch.stack(best)
+this counts the films that are left alone; the index counts all films, those that were seen too
 """
 
 EXERCISE = Exercise(

@@ -133,6 +133,17 @@ weights without a gradient => gradients reach the inputs and all three layers
 + weights = scores.softmax(dim=-1).detach()
 the numbers are right, but no gradient goes back through the weights (`.detach()`, `torch.no_grad()`), so `to_query` and
 `to_key` cannot learn
+
+itself left out => a vector alone receives its own value
+- weights = scores.softmax(dim=-1)
++ itself = torch.eye(scores.shape[-1], dtype=torch.bool)
++ weights = scores.masked_fill(itself, float("-inf")).softmax(dim=-1)
+this hides each vector from itself; every vector attends to all vectors of its sequence, its own included
+
+every axis of length 1 dropped => every query averages the values by its own weights
+- return weights @ value
++ return (weights @ value).squeeze()
+`squeeze()` without an axis removes every axis of length 1, also the batch or the time; the answer always has three axes
 """
 
 EXERCISE = Exercise(

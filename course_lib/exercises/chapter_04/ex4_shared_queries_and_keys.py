@@ -108,6 +108,34 @@ this reverses all three axes, the batch as well; only the last two are to be exc
 first two axes exchanged => transposed, the first stays and the second changes sign
 + transposed = scores.transpose(0, 1)
 `transpose(0, 1)` exchanges the batch with the queries; the queries and keys are axes 1 and 2
+
+mean of the weights => transposed, the first stays and the second changes sign
+- query, key = inputs @ query_weight.T, inputs @ key_weight.T
+- scores = einsum(query, key, "batch i d, batch j d -> batch i j")
+- transposed = rearrange(scores, "batch i j -> batch j i")
+- return (scores + transposed) / 2, (scores - transposed) / 2
++ query, key = inputs @ query_weight.T, inputs @ key_weight.T
++ mean = (query + key) / 2
++ return mean @ mean.mT, query @ key.mT - mean @ mean.mT
+this takes the scores with the mean of the two weights for the symmetric part; that part is the mean of the scores
+and their transpose
+
+lower triangle mirrored => transposed, the first stays and the second changes sign
+- return (scores + transposed) / 2, (scores - transposed) / 2
++ symmetric = scores.tril() + scores.tril(-1).mT
++ return symmetric, scores - symmetric
+this mirrors one triangle of the scores on the diagonal; the symmetric part is the mean of s_ij and s_ji
+
+upper triangle mirrored => transposed, the first stays and the second changes sign
++ symmetric = scores.triu() + scores.triu(1).mT
++ return symmetric, scores - symmetric
+
+symmetric part for the scores => the parts add up to the scores
++ scores += transposed.clone()
++ scores /= 2
++ return scores, scores - scores
+the second part is always 0: the scores were overwritten by their symmetric part before it was subtracted from them
+(`symmetric = scores` makes no copy)
 """
 
 EXERCISE = Exercise(

@@ -145,6 +145,28 @@ nan; replace the score by minus infinity, or add it
 scores overwritten => inputs unchanged
 + return scores.masked_fill_(future, float("-inf")).softmax(dim=-1)
 this writes minus infinity into the caller's own scores (`masked_fill_`, or `scores[...] = ...`)
+
+the present hidden, nan to 0 => rows sum to one
+- future = torch.ones(time, time, dtype=torch.bool).triu(diagonal=1)
+- return scores.masked_fill(future, float("-inf")).softmax(dim=-1)
++ future = torch.ones(time, time, dtype=torch.bool).triu(diagonal=0)
++ return scores.masked_fill(future, float("-inf")).softmax(dim=-1).nan_to_num()
+this hides the diagonal too, and the nan of the first row, which then has no visible key, were replaced by 0; a position
+may attend to itself
+
+one maximum for all rows => the rest is the softmax of the visible scores
+- return scores.masked_fill(future, float("-inf")).softmax(dim=-1)
++ visible = scores.masked_fill(future, float("-inf"))
++ grown = (visible - visible.max()).exp()
++ return grown / grown.sum(dim=-1, keepdim=True)
+this subtracts the largest score of the whole tensor: in a row far below it all exp are 0, and 0 / 0 is nan; subtract
+from each row its own largest visible score, or use `softmax`
+
+a score of 0 hidden => the rest is the softmax of the visible scores
++ visible = scores.tril()
++ return visible.masked_fill(visible == 0, float("-inf")).softmax(dim=-1)
+this hides every score that is 0 after `tril`, also a visible one that is 0 itself; make the mask of positions, as
+`triu` of ones, and not of scores
 """
 
 EXERCISE = Exercise(

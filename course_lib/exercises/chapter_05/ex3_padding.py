@@ -186,6 +186,41 @@ inputs overwritten => inputs unchanged
 + value *= mask.mT
 + empty = rearrange(lengths == 0, "batch -> batch 1 1")
 this writes zeros into the caller's own tensor, which other code may still use
+
+mask without an axis for the queries, and after the softmax => attention over the first lengths[b] keys
+- visible = scores.masked_fill(~(mask | empty), float("-inf"))
+- weights = visible.softmax(dim=-1) * mask
++ weights = scores.masked_fill(~counts, torch.finfo(scores.dtype).min).softmax(dim=-1) * counts
+a mask of shape (batch, key) lacks the axis of the queries, and beside scores (batch, query, key) its batch is taken for
+theirs; `[:, None, :]` makes it (batch, 1, key)
+
+maximum with the padding => padding has exactly no influence
++ grown = (scores - scores.amax(dim=-1, keepdim=True)).exp() * mask
++ weights = grown / (grown.sum(dim=-1, keepdim=True) + 1e-9)
+this subtracts the largest score of a row with the padding included: where that of the padding is 1e30, the exp of all
+other keys are 0; put minus infinity for the padding before the maximum is taken, or use `softmax`
+
+queries cut as well => attention over the first lengths[b] keys
+- weights = visible.softmax(dim=-1) * mask
++ rows = torch.arange(query.shape[1])[:, None] < lengths[:, None, None]
++ weights = visible.softmax(dim=-1) * mask * rows
+this makes the outputs from query `lengths[b]` on zero; the lengths count keys, and every query has an output
+
+nan covered up in the output => the gradients are right and never nan
+- visible = scores.masked_fill(~(mask | empty), float("-inf"))
+- weights = visible.softmax(dim=-1) * mask
+- return einsum(weights, value, "batch query key, batch key d -> batch query d")
++ weights = scores.masked_fill(~mask, float("-inf")).softmax(dim=-1)
++ return (weights @ value).nan_to_num()
+the output is right, but not the gradient: the weights of an empty row are nan, and so is every gradient that passes
+them; do not give the softmax a row in which every score is minus infinity
+
+the lowest number put in => a length of 0 gives zeros
+- visible = scores.masked_fill(~(mask | empty), float("-inf"))
+- weights = visible.softmax(dim=-1) * mask
++ weights = scores.masked_fill(~mask, torch.finfo(scores.dtype).min).softmax(dim=-1)
+this puts the lowest finite number for padding: where a length is 0, all scores are equal and the answer is the mean of
+the padding; it should be zeros there
 """
 
 EXERCISE = Exercise(

@@ -69,6 +69,25 @@ number of keys in the scale => the output is that of attention
 - scores = query @ key.transpose(1, 2) / key.shape[2] ** 0.5
 + scores = query @ key.transpose(1, 2) / key.shape[1] ** 0.5
 now the scores are divided by the root of the number of keys; divide by the root of d_key
+
+over the batch, nan to 0 => the output is that of attention
+- weights = scores.softmax(dim=-1)
++ weights = scores.softmax(dim=0).nan_to_num()
+now the examples of the batch compete with each other; the keys are to compete for each query
+
+divided by the sum of the row => the output is that of attention
++ weights = scores.softmax(dim=1)
++ weights = weights / weights.sum(dim=-1, keepdim=True)
+this keeps the softmax over the queries and divides its rows by their sums, which gives other weights than a softmax
+over the keys
+
+divided by the sum of the row, nan to 0 => the output is that of attention
++ weights = scores.softmax(dim=1).nan_to_num()
++ weights = weights / weights.sum(dim=-1, keepdim=True)
+
+over queries and keys => the output is that of attention
++ weights = scores.flatten(1).softmax(dim=1).view(scores.shape)
+this is one softmax over the queries and keys of an example together; each row is to sum to one
 """
 
 SECOND_MISTAKES = """

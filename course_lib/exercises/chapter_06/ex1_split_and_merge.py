@@ -88,6 +88,18 @@ no way back => head i has the i-th d_head numbers of every vector
 + return rearrange(vectors.detach(), "batch time (heads d_head) -> batch heads time d_head", heads=heads)
 the numbers are right, but no gradient flows back through them: somewhere the graph is cut, as by `.detach()`, `.data`,
 `torch.tensor(...)` or numpy
+
+heads in front of the batch, then reshape => head i has the i-th d_head numbers of every vector
+- return rearrange(vectors, "batch time (heads d_head) -> batch heads time d_head", heads=heads)
++ pieces = torch.cat(vectors.chunk(heads, dim=2))
++ return pieces.reshape(len(vectors), heads, vectors.shape[1], -1)
+this puts the heads one behind the other along the batch and then reshapes, so that examples and heads are mixed;
+`torch.stack(..., dim=1)` puts the heads behind the batch
+
+every axis of length 1 dropped => head i has the i-th d_head numbers of every vector
++ return rearrange(vectors, "batch time (heads d_head) -> batch heads time d_head", heads=heads).squeeze()
+`squeeze()` without an axis removes every axis of length 1, also the batch, the heads or the time; the answer always has
+four axes
 """
 
 MERGE_MISTAKES = """
@@ -149,6 +161,18 @@ no way back => the heads stand side by side, the first head first
 + return rearrange(vectors.detach(), "batch heads time d_head -> batch time (heads d_head)")
 the numbers are right, but no gradient flows back through them: somewhere the graph is cut, as by `.detach()`, `.data`,
 `torch.tensor(...)` or numpy
+
+every axis of length 1 dropped from each head => the heads stand side by side, the first head first
+- return rearrange(vectors, "batch heads time d_head -> batch time (heads d_head)")
++ return torch.cat([head.squeeze() for head in vectors.split(1, dim=1)], dim=-1)
+`squeeze()` without an axis removes every axis of length 1, also the batch, the time or the width; `squeeze(1)` removes
+that of the head alone
+
+time in front of the batch => the heads stand side by side, the first head first
++ batch, heads, time, d_head = vectors.shape
++ return vectors.permute(2, 0, 1, 3).reshape(batch, time, heads * d_head)
+this puts the time in front of the batch and then reshapes, so that examples and positions are mixed; the batch stays
+the first axis: `permute(0, 2, 1, 3)`
 """
 
 EXERCISE = Exercise(

@@ -106,6 +106,22 @@ merged by reshape => the contribution of each head
 + return (merged @ output_weight.T).transpose(0, 1)
 all other heads were set to zero, which is right, and then the heads were merged by `reshape` alone, which mixes
 positions: exchange heads and time first, as in 06.1
+
+width of narrow heads => the contribution of each head
+- columns = rearrange(output_weight, "d_model (heads d_head) -> heads d_head d_model", heads=heads)
+- return einsum(vectors, columns, "batch heads time d_head, heads d_head d -> batch heads time d")
++ d_head = len(output_weight) // heads
++ columns = torch.stack([output_weight[:, head * d_head : (head + 1) * d_head].T for head in range(heads)])
++ return vectors @ columns
+this takes d_model // heads for the width of a head, which holds for narrow heads alone; d_head is the last size of
+`vectors`
+
+heads set to zero for good => the contribution of each head
+- return einsum(vectors, columns, "batch heads time d_head, heads d_head d -> batch heads time d")
++ terms = vectors @ columns
++ return terms * (torch.arange(heads) == 0)[:, None, None]
+only the first head contributes here: where the others are set to zero to compute it, they stay zero unless each head
+begins with a new copy
 """
 
 EXERCISE = Exercise(

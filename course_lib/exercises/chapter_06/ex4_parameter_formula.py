@@ -113,6 +113,11 @@ counted in float32 => wide heads: to_output, and the sum
 + return torch.tensor([inside, inside, inside, outside, 3 * inside + outside], dtype=torch.float32).long()
 the numbers went through a tensor of float32, such as `torch.zeros(5)`, which rounds whole numbers above 16,777,216;
 keep them integers, torch.int64, all the way
+
+floats => narrow heads
+- return torch.tensor([inside, inside, inside, outside, 3 * inside + outside])
++ return torch.tensor([inside, inside, inside, outside, 3 * inside + outside], dtype=torch.float32)
+these are floats, which cannot hold every large number; return integers, torch.int64
 """
 
 EXERCISE = Exercise(

@@ -160,6 +160,18 @@ this hides the future; there is no mask here, every position reads every other
 keys read => as many groups as heads: plain multi-head attention
 + return scores.softmax(dim=-1) @ key
 this averages the keys: keys are compared, values are read
+
+mean of the groups => as many groups as heads: plain multi-head attention
+- key = key.repeat_interleave(each, dim=1)
+- value = value.repeat_interleave(each, dim=1)
++ key, value = key.mean(dim=1, keepdim=True), value.mean(dim=1, keepdim=True)
+this averages keys and values over the groups, one group for all heads; each group has keys and values of its own
+
+softmax over the heads of a group => one group: all heads read the same keys and values
+- return scores.softmax(dim=-1) @ value
++ weights = rearrange(scores, "b (groups each) q k -> b groups q (each k)", each=each).softmax(dim=-1)
++ return rearrange(weights, "b groups q (each k) -> b (groups each) q k", each=each) @ value
+this is one softmax over all the heads of a group; each head has weights of its own, which sum to one
 """
 
 EXERCISE = Exercise(

@@ -142,6 +142,19 @@ axes exchanged => the digits of row t give t, least significant first
 - return position // 2 ** torch.arange(bits) % 2
 + return (position // 2 ** torch.arange(bits) % 2).T
 this has one column for each position: positions are rows, (time, bits)
+
+the first digits kept => the digits of row t give t, least significant first
+- position = torch.arange(time)[:, None]
+- return position // 2 ** torch.arange(bits) % 2
++ rows = [[int(digit) for digit in f"{t:0{bits}b}"[:bits][::-1]] for t in range(time)]
++ return torch.tensor(rows, dtype=torch.int64).reshape(time, bits)
+where `bits` is too small this keeps the first digits that one writes, which are the most significant; column 0 is the
+last of them
+
+numbers that do not fit made smaller => the digits of row t give t, least significant first
+- position = torch.arange(time)[:, None]
++ position = torch.arange(time)[:, None].clamp(max=2**bits - 1)
+this puts the largest number that fits for all that do not fit; such a number keeps its lower digits
 """
 
 PERIODS_MISTAKES = """
@@ -190,6 +203,16 @@ this has an entry for each column; sine and cosine of a pair have one period, d_
 the last pair at 10000 => from pair to pair the period grows by 10000^(2 / d_model)
 + return 2 * torch.pi * 10000 ** torch.linspace(0, 1, d_model // 2)
 this spreads the exponents from 0 to 1 with both ends, i / (pairs - 1); here they are 2i / d_model, which stays below 1
+
+twice for every pair => from pair to pair the period grows by 10000^(2 / d_model)
+- return 2 * torch.pi * 10000 ** (torch.arange(0, d_model, 2) / d_model)
++ return (2 * torch.pi * 10000 ** (torch.arange(0, d_model, 2) / d_model)).repeat_interleave(2)
+this has an entry for each column; sine and cosine of a pair have one period, d_model / 2 in all
+
+3.14 for pi => the first period is 2 pi positions
++ return 2 * 3.14 * 10000 ** (torch.arange(0, d_model, 2) / d_model)
+this takes 3.14 for pi, which makes every period too short by half a thousandth; `torch.pi` and `math.pi` have more
+digits
 """
 
 EXERCISE = Exercise(

@@ -210,6 +210,12 @@ vectors overwritten => inputs unchanged
 + vectors[..., 0::2], vectors[..., 1::2] = rotated_x, rotated_y
 + return vectors
 this writes the rotated entries into the caller's own vectors (`vectors[..., 0::2] = ...`); fill a new tensor
+
+positions counted on => each pair is rotated by the angle of its position
+- angle = torch.arange(time)[:, None] * frequency
++ angle = torch.arange(vectors[..., 0].numel()).view(*vectors.shape[:-1], 1) * frequency
+this counts on from one sequence to the next, as if all were one; every sequence begins at position 0: do not join
+leading axes with the time
 """
 
 EXERCISE = Exercise(

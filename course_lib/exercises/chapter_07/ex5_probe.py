@@ -200,6 +200,16 @@ few samples taken to be independent => the predictions of the best linear map
 + return targets if len(inputs) <= inputs.shape[1] else inputs @ torch.linalg.pinv(inputs) @ targets
 this returns the targets where there are no more samples than columns; two equal samples with different targets cannot
 both be hit: fit the map there too
+
+first half of the samples (rounded up) => the predictions of the best linear map
+- fitted = torch.linalg.pinv(inputs) @ targets
++ half = (len(inputs) + 1) // 2
++ fitted = torch.linalg.pinv(inputs[:half]) @ targets[:half]
+this fits the map to the first half of the samples; here it is fitted to all of them
+
+first half of the samples (rounded down) => the predictions of the best linear map
++ half = len(inputs) // 2
++ fitted = torch.linalg.pinv(inputs[:half]) @ targets[:half]
 """
 
 SEPARABLE_MISTAKES = """
