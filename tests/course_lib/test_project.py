@@ -28,7 +28,5 @@ def test_without_a_repository_a_learner_works_where_they_stand(tmp_path, monkeyp
 
 def test_what_needs_the_repository_is_one_sentence(monkeypatch, tmp_path):
     monkeypatch.setattr(project, "__file__", str(tmp_path / "course_lib" / "project.py"))
-    with pytest.raises(
-        CourseError, match="^this needs the whole course, .* clone its repository .* inside it$"
-    ):
+    with pytest.raises(CourseError, match="^this needs the whole course, .* clone its repository .* inside it$"):
         project.root()
