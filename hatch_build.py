@@ -1,12 +1,16 @@
-"""What a wheel needs beside the package: the worked answers, of which the known mistakes are edits."""
+"""What a wheel needs of the repository beside the package."""
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
+# The exercises that `course start` copies; the worked answers, of which the known mistakes are edits; the versions that
+# `course gradescope-zip` asks for. `course_lib.project.shared` finds them.
+SHARED = ("exercises", "solutions", "pyproject.toml", "requirements.txt")
 
-class WithWorkedAnswers(BuildHookInterface):
-    """Put `solutions` into the wheel; an editable installation finds them in the repository."""
+
+class WithTheCourse(BuildHookInterface):
+    """Put them into the wheel; an editable installation finds them in the repository."""
 
     def initialize(self, version, build_data):
-        """Add the folder to a wheel that is no link to the repository."""
+        """Add them to a wheel that is no link to the repository."""
         if version == "standard":
-            build_data["force_include"]["solutions"] = "course_lib/exercises/solutions"
+            build_data["force_include"] |= {name: f"course_lib/shared/{name}" for name in SHARED}

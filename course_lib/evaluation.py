@@ -43,7 +43,7 @@ def bits_per_character(
     total = torch.zeros((), dtype=torch.float64)
     for window, counted in _windows(tokens, model.max_length, stride):
         losses = token_losses(model(window[:, :-1].to(device)), window[:, 1:].to(device))  # (window, time)
-        total += losses[:, -counted:].double().sum().cpu()
+        total += losses[:, -counted:].cpu().double().sum()  # in this order: not every device has float64
     model.train(mode)
     return total.item() / math.log(2) / (characters or number - 1)
 

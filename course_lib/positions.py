@@ -121,8 +121,9 @@ def _turns(time: int, width: int, dtype: torch.dtype, device: torch.device) -> t
 
 def _make_turns(time: int, width: int, dtype: torch.dtype, device: torch.device) -> torch.Tensor:
     with torch.inference_mode(False):  # a tensor that was made in that mode may take no part in training later
-        angle = angles(torch.arange(time, device=device), width)  # (time, width / 2)
-        return torch.polar(torch.ones_like(angle), angle).to(dtype)
+        precise = "cpu" if device.type == "mps" else device  # the graphics of a Mac have no float64
+        angle = angles(torch.arange(time, device=precise), width)  # (time, width / 2)
+        return torch.polar(torch.ones_like(angle), angle).to(device, dtype)
 
 
 _kept_turns = functools.cache(_make_turns)

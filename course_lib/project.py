@@ -1,6 +1,9 @@
-"""Where the files of the course are."""
+"""Where the files of the course are, and where a learner works on them."""
 
+import contextlib
 from pathlib import Path
+
+OWN_FOLDER = "my_exercises"
 
 
 class CourseError(Exception):
@@ -17,8 +20,35 @@ def root() -> Path:
     """
     folder = Path(__file__).resolve().parent.parent
     if not (folder / "_toc.yml").exists():
-        raise CourseError(f"no course around {folder}: clone the repository and run `pip install -e .` inside it")
+        raise CourseError(
+            "this needs the whole course, of which only the package is installed here: clone its repository and run "
+            "`pip install -e .` inside it"
+        )
     return folder
+
+
+def shared(name: str) -> Path:
+    """Return where the file or folder `name` of the repository is that an installed package has as well.
+
+    >>> shared("solutions").is_dir()
+    True
+    """
+    package = Path(__file__).resolve().parent
+    installed = package / "shared" / name  # where hatch_build.py has put it
+    return installed if installed.exists() else package.parent / name
+
+
+def own_folder() -> Path:
+    """Return the folder of a learner's own notebooks: the current one, or else my_exercises/.
+
+    That lies in the repository, wherever the learner stands; without a repository, it lies in the current folder.
+    """
+    here = Path.cwd()
+    if here.name == OWN_FOLDER:
+        return here
+    with contextlib.suppress(CourseError):
+        return root() / OWN_FOLDER
+    return here / OWN_FOLDER
 
 
 def find_chapter(folder: Path, chapter: str, suffix: str) -> Path:

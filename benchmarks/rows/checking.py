@@ -13,6 +13,7 @@ from benchmarks.results import Goal, Row
 from course_lib.grading import check
 from course_lib.grading.catalogue import catalogue
 from course_lib.grading.notebook_file import read_cells
+from course_lib.grading.sandbox.limits import Limits
 from course_lib.grading.session import InProcessSession
 
 TITLE = "Checking in a notebook"
@@ -23,7 +24,7 @@ def rows() -> Iterator[Row]:
     """Measure every function and show the slowest."""
     measured = []
     for chapter in tqdm(catalogue().chapters, desc="`check` of every worked answer", leave=False):
-        answers = InProcessSession(chapter, read_cells(catalogue().page(chapter))).names
+        answers = InProcessSession(chapter, read_cells(catalogue().page(chapter)), Limits()).names
         for exercise in catalogue().exercises(chapter):
             for task in exercise.tasks:
                 candidate = Candidate("check", _checking(answers[task.function]))

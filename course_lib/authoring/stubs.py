@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 
 from nbformat import NotebookNode
@@ -11,7 +12,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell
 from course_lib.authoring.leaks import leaked_lines
 from course_lib.authoring.notebooks import as_json, find_texts, number_cells, read_notebook, read_text
 from course_lib.files import write_atomically
-from course_lib.project import CourseError, find_chapter, root
+from course_lib.project import OWN_FOLDER, CourseError, find_chapter, own_folder, root, shared
 
 CODE_ANSWER = re.compile(r"^([ \t]*)# BEGIN SOLUTION\n.*?^[ \t]*# END SOLUTION$", re.MULTILINE | re.DOTALL)
 TEXT_ANSWER = re.compile(r"^<!-- BEGIN SOLUTION -->$.*?^<!-- END SOLUTION -->$", re.MULTILINE | re.DOTALL)
@@ -49,36 +50,42 @@ def check(home: Path | None = None, find_exercise: Callable | None = None) -> in
 
 
 def start(chapters: list[str], home: Path | None = None, with_texts: bool = False) -> None:
-    """Copy exercises to my_exercises/, keep every file that is already there, and say what to do next.
+    """Copy exercises to the learner's folder, keep every file that is already there, and say what to do next.
 
     `with_texts` writes the plain form of each chapter beside its exercises, in my_exercises/chapters. Raises
-    CourseError for an unknown chapter.
+    CourseError for an unknown chapter, and for texts where only the package is installed.
     """
-    home = home or root()
-    folder = home / "exercises"
+    folder, own = (home / "exercises", home / OWN_FOLDER) if home else (shared("exercises"), own_folder())
     names = chapters or [path.stem[:2] for path in sorted(folder.glob("*.ipynb"))]
     sources = [find_chapter(folder, name, ".ipynb") for name in names]
-    for source in sources:
-        _give(home, source.name, partial(source.read_text, encoding="utf-8"))
+    contents = {source.name: partial(source.read_text, encoding="utf-8") for source in sources}
     if with_texts:
         from course_lib.authoring.plain.notebook import Index, plain_page  # reads all of the book
 
-        index = Index(home)
-        for source in sources:
-            _give(home, f"chapters/{source.name}", partial(plain_page, f"book/{source.stem}", index))
+        index = Index(home or root())
+        contents |= {f"chapters/{source.name}": partial(plain_page, f"book/{source.stem}", index) for source in sources}
+    for name, content in contents.items():
+        _give(own, name, content)
     if sources:
-        print("next    jupyter lab my_exercises")
+        here = Path.cwd()
+        shown = own.relative_to(here) if own != here and own.is_relative_to(here) else own
+        print(f"where   {own.absolute()}")
+        print(f"next    {_how_to_open()} " + (f'"{shown}"' if " " in str(shown) else str(shown)))
         print(f"then    course check {sources[0].stem[:2]}")
 
 
-def _give(home: Path, name: str, content: Callable[[], str]) -> None:
+def _how_to_open() -> str:
+    """Return the command that opens notebooks; the package, which needs no JupyterLab, does not bring it."""
+    return "jupyter lab" if find_spec("jupyterlab") else "pip install jupyterlab, then: jupyter lab"
+
+
+def _give(own: Path, name: str, content: Callable[[], str]) -> None:
     """Write a file for a learner, or say that it is there already."""
-    copy = home / "my_exercises" / name
-    if copy.exists():
-        print(f"kept    my_exercises/{name} (it may hold your work; move it away to start afresh)")
+    if (own / name).exists():
+        print(f"kept    {OWN_FOLDER}/{name} (it may hold your work; move it away to start afresh)")
     else:
-        write_atomically(copy, content())
-        print(f"copied  my_exercises/{name}")
+        write_atomically(own / name, content())
+        print(f"copied  {OWN_FOLDER}/{name}")
 
 
 def derive(text: Path, find_exercise: Callable) -> NotebookNode:

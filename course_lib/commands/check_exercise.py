@@ -14,7 +14,9 @@ def run(
     """Say in sentences what is missing in exercises before a learner may meet them."""
     from course_lib.authoring.exercise_rules import problems
     from course_lib.grading.catalogue import catalogue
+    from course_lib.project import root
 
+    root()  # the tests of an exercise lie there, and are read last
     found = False
     for exercise in exercises:
         sentences = problems(catalogue(), exercise, range(seeds))

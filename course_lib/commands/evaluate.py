@@ -10,7 +10,7 @@ from course_lib.commands._torch import importing_torch
 EXAMPLES = ("course evaluate runs/language-model", "course evaluate runs/translation --device cuda")
 
 
-def run(run: Run, device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu") -> None:
+def run(run: Run, device: Annotated[str, typer.Option(help="cpu, cuda or mps (a Mac).")] = "cpu") -> None:
     """Measure a trained model on data that it has not seen."""
     with importing_torch():
         from course_lib.runs import evaluate

@@ -18,6 +18,5 @@ def run(
 ) -> None:
     """Write an archive that grades on Gradescope."""
     from course_lib.grading import gradescope
-    from course_lib.project import root
 
-    gradescope.archive(root(), out, only or (), unsafe, seed)
+    gradescope.archive(out, only or (), unsafe, seed)

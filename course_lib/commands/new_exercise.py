@@ -16,6 +16,7 @@ def run(
     from course_lib.grading.catalogue import catalogue
     from course_lib.project import root
 
-    for path in new_exercise.write(catalogue(), root(), exercise, title):
-        typer.echo(f"written  {path.relative_to(root())}")
+    home = root()
+    for path in new_exercise.write(catalogue(), home, exercise, title):
+        typer.echo(f"written  {path.relative_to(home)}")
     typer.echo(f"next     fill them in; make check-exercise ID={exercise} says what is missing")

@@ -6,8 +6,6 @@ anywhere: `grading.catalogue` finds it by its place. What exercises share stands
 chapter in its modules that begin with an underscore; chapters 06 and 09 also use `chapter_05._masking`.
 """
 
-from pathlib import Path
+from course_lib.project import shared
 
-_REPOSITORY = Path(__file__).resolve().parents[2] / "solutions"
-# In an installed package, the worked answers lie beside the exercises.
-SOLUTIONS = _REPOSITORY if _REPOSITORY.is_dir() else Path(__file__).parent / "solutions"
+SOLUTIONS = shared("solutions")

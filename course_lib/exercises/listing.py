@@ -5,7 +5,7 @@ import re
 
 from IPython.display import Markdown, display
 
-from course_lib.project import find_chapter, root
+from course_lib.project import find_chapter, shared
 
 STAR, EMPTY = "●", "○"
 # How `course make-exercises` heads an exercise. Read from there, and not from the declarations: a chapter would depend
@@ -29,7 +29,7 @@ def table(chapter: str) -> str:
     >>> print(table("02").splitlines()[2])
     | 02.1 | Map to rows | ●○○○ | 10 | 3 |
     """
-    page = json.loads(find_chapter(root() / "exercises", chapter, ".ipynb").read_text(encoding="utf-8"))
+    page = json.loads(find_chapter(shared("exercises"), chapter, ".ipynb").read_text(encoding="utf-8"))
     text = "\n\n".join("".join(cell["source"]) for cell in page["cells"] if cell["cell_type"] == "markdown")
     rows = ["| number | exercise | difficulty | minutes | points |", "|---|---|---|---|---|"]
     for number, title, difficulty, minutes, points in HEADING.findall(text):

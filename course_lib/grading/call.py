@@ -17,7 +17,7 @@ from course_lib.grading.causes import forbidden_operator
 from course_lib.grading.operators_used import operators_used
 from course_lib.grading.problem import Problem
 from course_lib.grading.sandbox.worker import frames
-from course_lib.grading.sandbox.worker.attempt import Given, Value, attempt
+from course_lib.grading.sandbox.worker.attempt import Given, Unfinished, Value, at_most, attempt
 
 if TYPE_CHECKING:
     from course_lib.grading.exercise import Case, Task
@@ -91,6 +91,35 @@ def in_process(function: Callable, task: "Task", forbidden: Mapping[str, str] = 
     of an exercise may be a function.
     """
     return lambda asked: [ask(function, task, question, forbidden) for question in asked.questions]
+
+
+def patient(function: Callable, task: "Task", forbidden: Mapping[str, str], seconds: float) -> Answerer:
+    """Answer as `in_process` does; a call that does not end in time is interrupted, and no other question is put."""
+
+    def answer(asked: Round) -> list[Answer]:
+        answers: list[Answer] = []
+        for question in asked.questions:
+            if answers and answers[-1].problem and answers[-1].problem.kind == "time":
+                answers.append(answers[-1])
+            else:
+                answers.append(_ask_in_time(function, task, question, forbidden, seconds))
+        return answers
+
+    return answer
+
+
+def _ask_in_time(
+    function: Callable, task: "Task", question: Asked, forbidden: Mapping[str, str], seconds: float
+) -> Answer:
+    try:
+        with at_most(seconds):
+            return ask(function, task, question, forbidden)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # an answer may raise what is no Exception
+        kind = "unfinished" if isinstance(error, Unfinished) else "raised"
+        fault = {"kind": kind, "error": type(error).__name__, "message": str(error), "line": None, "text": ""}
+        return Answer(problem=no_value(fault, question.arguments))
 
 
 def ask(function: Callable, task: "Task", question: Asked, forbidden: Mapping[str, str]) -> Answer:

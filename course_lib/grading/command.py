@@ -249,7 +249,7 @@ class _Sessions:
     def submission(self, exercise: Exercise) -> Submission:
         """Return what the file defines, in a session that has time enough for one more function of `exercise`."""
         if self._fork_server is None:
-            self.latest = self.latest or InProcessSession(str(self._path), self._cells, self._modules)
+            self.latest = self.latest or InProcessSession(str(self._path), self._cells, LIMITS, self._modules)
         elif time.monotonic() > self._half_time:
             self.__exit__()
             path, cells = str(self._path), self._cells

@@ -17,11 +17,13 @@ import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 
+import course_lib
 from course_lib.files import complete_or_absent, write_atomically
-from course_lib.project import CourseError
+from course_lib.project import CourseError, shared
 
 SETTINGS = "settings.json"
-WITHIN = ["course_lib/**/*", "solutions/*.md", "pyproject.toml"]  # of the folder of the course
+PACKAGE = Path(course_lib.__file__).resolve().parent
+SHARED = "shared/solutions"  # where an installed package has the worked answers, below its own folder
 DATE = (1980, 1, 1, 0, 0, 0)  # of every file: the same settings give the same bytes
 PYTHON, UV = "3.11", "0.13.9"
 TELL = "Please tell your instructor; this is not your fault."
@@ -52,39 +54,45 @@ cd "$here/source" && exec "$here/environment/bin/python" -m course_lib.grading.g
 # ---------------------------------------------------------------- the archive
 
 
-def archive(home: Path, out: Path, only: Sequence[str] = (), unsafe: bool = False, seed: int | None = None) -> None:
-    """Write the archive and say what to do with it; `only` names chapters and exercises, all where none is named.
-
-    `home` is the folder of the course, of which the archive holds a part.
-    """
+def archive(out: Path, only: Sequence[str] = (), unsafe: bool = False, seed: int | None = None) -> None:
+    """Write the archive and say what to do with it; `only` names chapters and exercises, all where none is named."""
     from course_lib.grading.catalogue import catalogue
     from course_lib.grading.grade_command import exercises_named
 
     course = catalogue()
     exercises = exercises_named(course, only or course.chapters).split()
-    write_archive(home, out, exercises, unsafe, seed)
+    write_archive(out, exercises, unsafe, seed)
     points = sum(course.find(each).points for each in exercises)
     print(f"written: {out}, for {', '.join(exercises)} ({points} points)")
     print("Upload it at Gradescope as the autograder. It holds the answers and the seed: keep it to yourself.")
 
 
-def write_archive(home: Path, out: Path, exercises: list[str], unsafe: bool = False, seed: int | None = None) -> None:
+def write_archive(
+    out: Path,
+    exercises: list[str],
+    unsafe: bool = False,
+    seed: int | None = None,
+    package: Path = PACKAGE,
+) -> None:
     """Write the archive for these exercises ("02.1"); the seed, one for all students, is drawn where none is given.
 
-    With `unsafe`, submissions are graded there also where no sandbox works.
+    It holds `package` as an installation without the repository does. With `unsafe`, submissions are graded there also
+    where no sandbox works.
     """
     settings = {"exercises": exercises, "seed": secrets.randbits(63) if seed is None else seed, "unsafe": unsafe}
     texts = {
         "setup.sh": SETUP,
         "run_autograder": RUN,
-        "requirements.txt": requirements(home),
+        "requirements.txt": requirements(shared("pyproject.toml"), shared("requirements.txt")),
         SETTINGS: json.dumps(settings, indent=2) + "\n",
     }
     contents = {name: text.encode() for name, text in texts.items()}
-    for path in (path for pattern in WITHIN for path in home.glob(pattern)):
-        name = path.relative_to(home).as_posix()
-        if path.is_file() and not re.search(r"(^|/)(\.|__pycache__)", name):
+    for path in package.rglob("*"):
+        name = path.relative_to(package.parent).as_posix()
+        if path.is_file() and not re.search(r"/(\.|__pycache__|shared/)", name):
             contents[name] = path.read_bytes()
+    for path in shared("solutions").glob("*.md"):
+        contents[f"{package.name}/{SHARED}/{path.name}"] = path.read_bytes()
     with complete_or_absent(out) as part, zipfile.ZipFile(part, "w") as opened:
         for name in sorted(contents):
             entry = zipfile.ZipInfo(name, DATE)
@@ -93,11 +101,11 @@ def write_archive(home: Path, out: Path, exercises: list[str], unsafe: bool = Fa
             opened.writestr(entry, contents[name])
 
 
-def requirements(home: Path) -> str:
-    """Return the lines of the course's requirements.txt that pin what the package itself needs."""
-    needed = tomllib.loads((home / "pyproject.toml").read_text(encoding="utf-8"))["project"]["dependencies"]
+def requirements(project: Path, pins: Path) -> str:
+    """Return the lines of `pins`, a requirements.txt, for what the package itself needs, as `project` says."""
+    needed = tomllib.loads(project.read_text(encoding="utf-8"))["project"]["dependencies"]
     names = {re.match(r"[\w.-]+", each)[0] for each in needed}
-    pinned = (home / "requirements.txt").read_text(encoding="utf-8").splitlines()
+    pinned = pins.read_text(encoding="utf-8").splitlines()
     found = {match[0]: line for line in pinned if (match := re.match(r"[\w.-]+(?===)", line)) and match[0] in names}
     if missing := sorted(names - found.keys()):
         raise CourseError(f"requirements.txt does not pin {', '.join(missing)}, which pyproject.toml asks for")

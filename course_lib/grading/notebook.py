@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from course_lib.grading import diary
-from course_lib.grading.call import Answer, Answerer, Asked, Round, ask, no_value
+from course_lib.grading.call import patient
 from course_lib.grading.catalogue import OWN, catalogue
 from course_lib.grading.engine import TaskResult, fresh_seed, judge_task
 from course_lib.grading.exercise import Exercise, Task
@@ -18,10 +18,9 @@ from course_lib.grading.reports import learner, learner_html
 from course_lib.grading.sandbox.limits import Limits
 from course_lib.grading.sandbox.worker.attempt import at_most, attempt
 from course_lib.grading.wording import shorten
-from course_lib.project import CourseError, root
+from course_lib.project import OWN_FOLDER, own_folder
 
 PRINTED = 800  # characters of what an answer prints
-OWN_FOLDER = "my_exercises"
 _EARNED: dict[str, dict[str, int]] = {}  # the points of what was checked in this notebook: exercise, then function
 
 
@@ -58,7 +57,8 @@ def check(function: Callable, package: str = OWN) -> None:
     exercise, task = found
     seed = fresh_seed()
     try:
-        results = [judge_task(exercise, task, _patient(function, task, exercise), seed, search=True)]
+        answer = patient(function, task, exercise.forbidden, Limits().step)
+        results = [judge_task(exercise, task, answer, seed, search=True)]
         printed = _printed(function, task, results[0])
     except KeyboardInterrupt:  # the way out of a long computation; frames of the grader would say nothing
         print(f"Interrupted: {task.function} was not checked.")
@@ -76,14 +76,14 @@ def hint(exercise: str, number: int | None = None, package: str = OWN) -> None:
     from course_lib.grading import command
 
     call = 'hint("{}")', 'hint("{}", {})'
-    command.hint(command.Place(catalogue(package), _own_folder()), exercise, number, call=call)
+    command.hint(command.Place(catalogue(package), own_folder()), exercise, number, call=call)
 
 
 def progress(package: str = OWN) -> None:
     """Show the points, the hints and the day of the last check of every exercise."""
     from course_lib.grading import command
 
-    command.show_progress(command.Place(catalogue(package), _own_folder()))
+    command.show_progress(command.Place(catalogue(package), own_folder()))
 
 
 def _names_of(value: Any, names: dict[str, Any]) -> list[str]:
@@ -104,16 +104,6 @@ def _show(report: Report) -> None:
         print(learner.coloured(report.text))
 
 
-def _own_folder() -> Path:
-    """Return the folder of the learner's own notebooks: the current one, or where `course start` puts them."""
-    here = Path.cwd()
-    if here.name == OWN_FOLDER:
-        return here
-    with contextlib.suppress(CourseError):  # the package was installed without the rest of the course
-        return root() / OWN_FOLDER
-    return here / OWN_FOLDER
-
-
 def _note(exercise: Exercise, task: Task, earned: int) -> None:
     """Note the points of an exercise, as far as its functions were checked in this notebook, which is a learner's."""
     points = _EARNED.setdefault(exercise.id, {})
@@ -122,35 +112,6 @@ def _note(exercise: Exercise, task: Task, earned: int) -> None:
         noted = diary.read(Path.cwd())
         noted.note_check(exercise.id, sum(points.values()))
         diary.write(Path.cwd(), noted)
-
-
-# ---------------------------------------------------------------- an answer that does not end
-
-
-def _patient(function: Callable, task: Task, exercise: Exercise) -> Answerer:
-    """Answer by calling `function`; a call that does not end is interrupted, and the other questions are not put."""
-
-    def answer(asked: Round) -> list[Answer]:
-        answers: list[Answer] = []
-        for question in asked.questions:
-            if answers and answers[-1].problem and answers[-1].problem.kind == "time":
-                answers.append(answers[-1])
-            else:
-                answers.append(_asked(function, task, question, exercise))
-        return answers
-
-    return answer
-
-
-def _asked(function: Callable, task: Task, question: Asked, exercise: Exercise) -> Answer:
-    try:
-        with at_most(Limits().step):
-            return ask(function, task, question, exercise.forbidden)
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:  # an answer may raise what is no Exception
-        fault = {"kind": "raised", "error": type(error).__name__, "message": str(error), "line": None, "text": ""}
-        return Answer(problem=no_value(fault, question.arguments))
 
 
 def _printed(function: Callable, task: Task, result: TaskResult) -> str:

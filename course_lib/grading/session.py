@@ -5,16 +5,19 @@ wherever that can be done. `InProcessSession` runs the file in this process: for
 Windows, where a process cannot be forked.
 """
 
+import contextlib
 import os
 import re
+import sys
+import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Protocol
 
 import torch
 
-from course_lib.grading.call import Answer, Answerer, Asked, Round, fitting, in_process, no_value
+from course_lib.grading.call import Answer, Answerer, Asked, Round, fitting, no_value, patient
 from course_lib.grading.causes import undefined_name
 from course_lib.grading.exercise import Exercise, Task
 from course_lib.grading.notebook_file import Cell, Stop, Submission, after_running
@@ -24,7 +27,7 @@ from course_lib.grading.sandbox.fork_server import CannotStart, ForkServer
 from course_lib.grading.sandbox.limits import Limits
 from course_lib.grading.sandbox.worker import cells as running
 from course_lib.grading.sandbox.worker import own_modules
-from course_lib.grading.sandbox.worker.attempt import ordinary
+from course_lib.grading.sandbox.worker.attempt import at_most, ordinary
 from course_lib.grading.sandbox.worker.frames import pack
 from course_lib.grading.unattended import unattended
 from course_lib.grading.wording import shorten
@@ -47,13 +50,14 @@ class Session(Protocol):
 
 
 class InProcessSession:
-    """A file of our own, or a learner's, run in this process."""
+    """A file of our own, or a learner's, run in this process, which ends where the file cannot be interrupted."""
 
-    def __init__(self, path: str, cells: list[Cell], modules: Mapping[str, str] = NO_MODULES):
+    def __init__(self, path: str, cells: list[Cell], limits: Limits, modules: Mapping[str, str] = NO_MODULES):
         os.environ.setdefault("MPLBACKEND", "agg")  # a figure must not open a window and wait
+        self._path, self._limits = path, limits
         self.names: dict[str, Any] = {"__name__": "answers"}
         own_modules.serve(modules)
-        stops = running.run([cell.source for cell in cells], self.names, unattended)
+        stops = running.run([cell.source for cell in cells], self.names, self._guard)
         self._submission = after_running(path, cells, self.names, stops)
 
     def submission(self, exercise: Exercise) -> Submission:
@@ -62,8 +66,36 @@ class InProcessSession:
 
     def answerer(self, exercise: Exercise, task: Task) -> Answerer:
         """Return the function itself, behind the seam."""
-        answer = in_process(self.names[task.function], task, exercise.forbidden)
-        return lambda asked: [_explained(each, self._submission) for each in answer(asked)]
+        answer = patient(self.names[task.function], task, exercise.forbidden, self._limits.step)
+
+        def explained(asked: Round) -> list[Answer]:
+            with self._or_end(f"{task.function} was stopped:"):
+                return [_explained(each, self._submission) for each in answer(asked)]
+
+        return explained
+
+    @contextlib.contextmanager
+    def _guard(self) -> Iterator[None]:
+        with self._or_end("while its cells ran,"), unattended(), at_most(self._limits.computing / 2):
+            yield
+
+    @contextlib.contextmanager
+    def _or_end(self, what: str) -> Iterator[None]:
+        """End this process, with a sentence, when the time is over for what runs inside."""
+
+        def end() -> None:
+            sys.__stdout__.flush()  # what was reported before
+            said = f"{self._path}: {what} it took longer than {self._limits.wall:g} seconds"
+            print(f"{said}, so the check ends here", file=sys.__stderr__, flush=True)
+            os._exit(2)
+
+        timer = threading.Timer(self._limits.wall, end)
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
 
 
 class SandboxedSession:

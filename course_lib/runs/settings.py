@@ -10,6 +10,7 @@ from pathlib import Path
 from course_lib.project import CourseError
 from course_lib.runs import datasets
 from course_lib.runs.dataset import Dataset
+from course_lib.runs.devices import choose
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,7 @@ def settle(task: str, data: str | None = None, device: str | None = None, **give
             raise CourseError(f"`--{name}` is not for the {task}: leave it out (it is for {_and(OF_THE_TASK[name])})")
     if settings.vocabulary is None and {"vocabulary", "entries"} & set(given):
         raise CourseError(f"{settings.data} brings its own vocabulary: leave out `--vocabulary` and `--entries`")
-    settings = dataclasses.replace(settings, device=_device(device), **given)
+    settings = dataclasses.replace(settings, device=choose(device), **given)
     if settings.every == 0 and "every" not in given:
         settings = dataclasses.replace(settings, every=max(1, math.ceil(settings.steps / EVALUATIONS)))
     return checked(settings)
@@ -106,37 +107,28 @@ def checked(settings: Settings) -> Settings:
         raise CourseError(f"`--entries` is {settings.entries}, expected at least {least}")
     if settings.batch < settings.accumulate:
         raise CourseError(f"`--batch` is {settings.batch}, too few to be cut into {settings.accumulate} parts")
-    if settings.bf16 and settings.device == "cpu":
+    if settings.bf16 and settings.device != "cuda":
         raise CourseError("`--bf16` is faster on a GPU only: leave it out, or add `--device cuda`")
-    if settings.compile and not compiler_is_there(settings.device):
+    if settings.compile and not can_compile(settings.device):
+        if settings.device == "mps":
+            raise CourseError("`--compile` is for cpu and cuda: leave it out, or add `--device cpu`")
         raise CourseError("`--compile` needs a C++ compiler, and there is none here: leave it out, or install g++")
     return settings
 
 
-def compiler_is_there(device: str) -> bool:
-    """Return whether torch finds what it compiles a model with: for a GPU it brings that along."""
-    return device != "cpu" or any(map(shutil.which, (os.environ.get("CXX", "g++"), "clang++")))
+def can_compile(device: str) -> bool:
+    """Return whether torch can compile a model here: for cuda it brings a compiler along, on a Mac that is too new."""
+    compiler = any(map(shutil.which, (os.environ.get("CXX", "g++"), "clang++")))
+    return {"cuda": True, "mps": False, "cpu": compiler}[device]
 
 
 def on_device(settings: Settings, device: str | None) -> Settings:
     """Return the settings of an earlier run for this machine; `device` None is the device that the run had.
 
-    A run that was compiled goes on without where there is no compiler: it learns the same.
+    A run that was compiled goes on without where nothing can be compiled: it learns the same.
     """
-    settings = dataclasses.replace(settings, device=_device(device or settings.device))
-    return checked(dataclasses.replace(settings, compile=settings.compile and compiler_is_there(settings.device)))
-
-
-def _device(device: str | None) -> str:
-    import torch
-
-    there = ["cpu", "cuda"] if torch.cuda.is_available() else ["cpu"]
-    if device is None:
-        return there[-1]
-    if device not in there:
-        reason = "torch finds no GPU here" if device == "cuda" else f"expected one of {', '.join(there)}"
-        raise CourseError(f"`--device` is {device!r}, but {reason}")
-    return device
+    settings = dataclasses.replace(settings, device=choose(device or settings.device))
+    return checked(dataclasses.replace(settings, compile=settings.compile and can_compile(settings.device)))
 
 
 def _of_a_file(task: str, data: str) -> Dataset:

@@ -12,6 +12,7 @@ from course_lib.data.vocabularies import Vocabulary, learn_vocabulary
 from course_lib.project import CourseError
 from course_lib.ranks import rank, world_size
 from course_lib.runs.datasets import open_dataset
+from course_lib.runs.devices import start_draws
 from course_lib.runs.settings import Settings
 from course_lib.runs.vocabularies import Listed
 
@@ -100,6 +101,7 @@ def batch_losses(task: TrainingTask, net: Callable) -> Callable[[torch.Generator
     settings = task.settings
 
     def parts_of_a_batch(generator: torch.Generator) -> Iterator[tuple[torch.Tensor, int]]:
+        start_draws(settings.device)
         whole = task.draw(settings.batch, generator)
         own = tuple(rows[rank() :: world_size()].to(settings.device) for rows in whole)  # each (row, ...)
         for part in range(settings.accumulate):
@@ -108,7 +110,8 @@ def batch_losses(task: TrainingTask, net: Callable) -> Callable[[torch.Generator
             with alone:
                 with torch.autocast(settings.device, torch.bfloat16, enabled=settings.bf16):
                     loss, predictions = task.losses(net, tuple(rows[part :: settings.accumulate] for rows in own))
-                yield loss, predictions
+                # The sum is kept in float64, which the graphics of a Mac have not.
+                yield (loss.cpu() if settings.device == "mps" else loss), predictions
 
     return parts_of_a_batch
 

@@ -260,9 +260,10 @@ def test_start_copies_and_never_overwrites(exercises, capsys):
     stubs.start(["05"], exercises)
     assert mine.read_text() == "five"
     assert list(mine.parent.iterdir()) == [mine]
-    copied, following, then = capsys.readouterr().out.splitlines()
+    copied, where, following, then = capsys.readouterr().out.splitlines()
     assert copied.split()[:2] == ["copied", "my_exercises/05_five.ipynb"]
-    assert "jupyter lab my_exercises" in following
+    assert where.split() == ["where", str(mine.parent)]
+    assert f"jupyter lab {mine.parent}" in following  # the learner stands elsewhere
     assert "course check 05" in then
 
     mine.write_text("my work")

@@ -15,7 +15,7 @@ from course_lib.grading.catalogue import catalogue
 from course_lib.grading.gradescope import write_archive
 from course_lib.grading.records import GRADED, Finding, Record
 from course_lib.grading.sandbox import probe
-from course_lib.project import CourseError, root
+from course_lib.project import CourseError, shared
 
 ATTEND = "def attend(weights, values):\n    return (weights[..., None] * values).sum(1)\n"
 POINTS = {exercise.id: exercise.points for exercise in catalogue().exercises("02")}
@@ -47,13 +47,13 @@ def valid(folder: Path) -> dict:
 @pytest.fixture(scope="module")
 def archive(tmp_path_factory):
     path = tmp_path_factory.mktemp("archive") / "autograder.zip"
-    write_archive(root(), path, ["02.1", "02.3"], seed=11)
+    write_archive(path, ["02.1", "02.3"], seed=11)
     return path
 
 
 def test_the_same_settings_give_the_same_bytes(archive, tmp_path):
     for name, seed in (("again.zip", 11), ("other.zip", 12)):
-        write_archive(root(), tmp_path / name, ["02.1", "02.3"], seed=seed)
+        write_archive(tmp_path / name, ["02.1", "02.3"], seed=seed)
     assert (tmp_path / "again.zip").read_bytes() == archive.read_bytes()
     assert (tmp_path / "other.zip").read_bytes() != archive.read_bytes()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["again.zip", "other.zip"]
@@ -66,17 +66,8 @@ def test_the_archive_holds_what_grading_needs_and_no_more(archive):
         scripts = {name: opened.read(name) for name in ("setup.sh", "run_autograder")}
     assert names == sorted(names) and len(set(names)) == len(names)
     top = {name.split("/")[0] for name in names}
-    assert top == {
-        *(
-            "setup.sh",
-            "run_autograder",
-            "requirements.txt",
-            "settings.json",
-            "course_lib",
-            "pyproject.toml",
-            "solutions",
-        )
-    }
+    assert top == {"setup.sh", "run_autograder", "requirements.txt", "settings.json", "course_lib"}
+    assert {name.rpartition("/")[0] for name in names if "/shared/" in name} == {"course_lib/shared/solutions"}
     assert not any("__pycache__" in name or "/." in name for name in names)
     assert "course_lib/grading/sandbox/worker/__main__.py" in names
     assert settings == {"exercises": ["02.1", "02.3"], "seed": 11, "unsafe": False}
@@ -94,17 +85,16 @@ def test_traces_of_work_stay_out(tmp_path):
     for name in ("a.py", "b.html", "__pycache__/a.pyc", ".DS_Store", "grading/.ipynb_checkpoints/a.py"):
         (package / name).parent.mkdir(parents=True, exist_ok=True)
         (package / name).write_text("")
-    (tmp_path / "pyproject.toml").write_text("[project]\ndependencies = []")
-    (tmp_path / "requirements.txt").write_text("")
-    write_archive(tmp_path, tmp_path / "autograder.zip", ["02.3"])
+    write_archive(tmp_path / "autograder.zip", ["02.3"], package=package)
     with zipfile.ZipFile(tmp_path / "autograder.zip") as opened:
-        assert [name for name in opened.namelist() if "/" in name] == ["course_lib/a.py", "course_lib/b.html"]
+        own = [name for name in opened.namelist() if "/" in name and "/shared/" not in name]
+        assert own == ["course_lib/a.py", "course_lib/b.html"]
 
 
 def test_the_seed_is_drawn_anew_for_each_archive(tmp_path):
     seeds = set()
     for _ in range(3):
-        write_archive(root(), tmp_path / "autograder.zip", ["02.3"])
+        write_archive(tmp_path / "autograder.zip", ["02.3"])
         with zipfile.ZipFile(tmp_path / "autograder.zip") as opened:
             seeds.add(json.loads(opened.read("settings.json"))["seed"])
     assert len(seeds) == 3 and max(seeds) > 1 << 40  # nobody tries them all
@@ -112,20 +102,20 @@ def test_the_seed_is_drawn_anew_for_each_archive(tmp_path):
 
 def test_the_command_takes_chapters_and_says_what_to_do(tmp_path, capsys):
     out = tmp_path / "new folder" / "autograder.zip"
-    gradescope.archive(root(), out, ["2", "00.1"], unsafe=True)
+    gradescope.archive(out, ["2", "00.1"], unsafe=True)
     with zipfile.ZipFile(out) as opened:
         settings = json.loads(opened.read("settings.json"))
     assert settings["exercises"] == ["00.1", *POINTS] and settings["unsafe"] is True
     said = capsys.readouterr().out
     assert "keep it to yourself" in said and str(settings["seed"]) not in said
-    gradescope.archive(root(), out)
+    gradescope.archive(out)
     assert "00.1, 00.2" in capsys.readouterr().out
     with pytest.raises(CourseError, match="there is no exercise 02.9"):
-        gradescope.archive(root(), out, ["02.9"])
+        gradescope.archive(out, ["02.9"])
 
 
 def test_every_requirement_is_pinned():
-    lines = gradescope.requirements(root()).splitlines()
+    lines = gradescope.requirements(shared("pyproject.toml"), shared("requirements.txt")).splitlines()
     assert len(lines) >= 10 and all("==" in line and "#" not in line for line in lines)
     assert not any(line.startswith(("jupyter-book", "pytest", "-e")) for line in lines)
 
@@ -134,7 +124,7 @@ def test_a_requirement_without_a_pin_is_named(tmp_path, monkeypatch):
     (tmp_path / "pyproject.toml").write_text('[project]\ndependencies = ["torch==2", "novelty>=1"]')
     (tmp_path / "requirements.txt").write_text("torch==2\n")
     with pytest.raises(CourseError, match="does not pin novelty"):
-        gradescope.requirements(tmp_path)
+        gradescope.requirements(tmp_path / "pyproject.toml", tmp_path / "requirements.txt")
 
 
 # ---------------------------------------------------------------- in the container

@@ -141,9 +141,9 @@ def test_a_session_in_this_process_imports_them_too_and_forgets_them(tmp_path):
     path.write_text(notebook(BY_HELPER))
     exercise = catalogue().find("02.3")
     for source, defined in ((HELPER, True), ("total = None", True), ("x = 1", False)):
-        submission = InProcessSession(str(path), read_cells(path), {"helper": source}).submission(exercise)
+        submission = InProcessSession(str(path), read_cells(path), Limits(), {"helper": source}).submission(exercise)
         assert ("attend" in submission.defined) == defined
-    assert "attend" not in InProcessSession(str(path), read_cells(path)).submission(exercise).defined
+    assert "attend" not in InProcessSession(str(path), read_cells(path), Limits()).submission(exercise).defined
     assert "helper" not in sys.modules
 
 

@@ -7,6 +7,7 @@ import nbformat
 import pytest
 
 from course_lib.grading.notebook_file import LARGEST, read_cells
+from course_lib.grading.sandbox.limits import Limits
 from course_lib.grading.session import InProcessSession
 from course_lib.project import CourseError
 
@@ -15,7 +16,7 @@ class Ran:
     """A file of ours, read and run in this process: its names, and what is known of it."""
 
     def __init__(self, path):
-        here = InProcessSession(str(path), read_cells(path))
+        here = InProcessSession(str(path), read_cells(path), Limits())
         self.names = here.names
         self.told = here.submission(None)
 

@@ -121,4 +121,5 @@ def forget() -> None:
     for_tier.cache_clear()
 
 
-os.register_at_fork(after_in_child=forget)
+if hasattr(os, "register_at_fork"):  # not on Windows, where no process is forked
+    os.register_at_fork(after_in_child=forget)

@@ -60,6 +60,11 @@ def strongest(unsafe: bool = False) -> str:
     for tier in (tiers.BUBBLEWRAP, tiers.LANDLOCK):
         if works(tier):
             return tier
+    if not tiers.possible(tiers.PROCESS):
+        raise CourseError(
+            "no process can be forked here, and strangers' files would run in the grader itself: grade on Linux, which "
+            "Windows has in WSL, or let Gradescope do it (`course gradescope-zip`)"
+        )
     if unsafe:
         return tiers.PROCESS
     raise CourseError(

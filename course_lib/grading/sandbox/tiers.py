@@ -78,7 +78,7 @@ def environment(scratch: Path) -> dict[str, str]:
 def possible(tier: str) -> bool:
     """Tell whether it is worth trying to start this tier here; `fork_server.ForkServer` then tries it in earnest."""
     if tier == PROCESS:
-        return os.name == "posix"
+        return hasattr(os, "fork")
     return sys.platform == "linux" and (tier != BUBBLEWRAP or shutil.which("bwrap") is not None)
 
 

@@ -1,9 +1,11 @@
 """One call of a learner's function or class: what came of it, as plain facts that can cross to another process."""
 
 import contextlib
+import ctypes
 import inspect
 import signal
 import threading
+import time
 import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -56,23 +58,28 @@ class Unfinished(BaseException):
 
 
 ON_THE_CLOCK = 5  # so many times longer than computing may what an answer does take
+GLANCE = 0.05  # seconds from one look at the clock to the next
 
 
 @contextlib.contextmanager
 def at_most(seconds: float) -> Iterator[None]:
-    """Interrupt what runs inside after so many seconds of computing, or many more on the clock, where that can be done.
+    """Interrupt what runs inside after so many seconds of computing, or many more on the clock.
 
-    It cannot on Windows, nor outside of the main thread. A busy machine does not make an answer wrong, and one that
-    sleeps ends as well. In a worker this is a kindness: the limit that counts is the grader's own.
+    A busy machine does not make an answer wrong, and one that sleeps ends as well; but on Windows, and outside of the
+    main thread, only what Python itself computes can be interrupted. In a worker this is a kindness: the limit that
+    counts is the grader's own.
     """
-    if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
+    main = threading.current_thread() is threading.main_thread()
+    way = _interrupted_by_a_signal if hasattr(signal, "setitimer") and main else _interrupted_by_a_thread
+    computing = f"more than {seconds:g} seconds of computing"
+    with way(seconds, computing, f"more than {ON_THE_CLOCK * seconds:g} seconds on the clock"):
         yield
-        return
 
+
+@contextlib.contextmanager
+def _interrupted_by_a_signal(seconds: float, computing: str, on_the_clock: str) -> Iterator[None]:
     def interrupt(number, frame):
-        if number == signal.SIGPROF:
-            raise Unfinished(f"more than {seconds:g} seconds of computing")
-        raise Unfinished(f"more than {ON_THE_CLOCK * seconds:g} seconds on the clock")
+        raise Unfinished(computing if number == signal.SIGPROF else on_the_clock)
 
     clock = signal.ITIMER_REAL, ON_THE_CLOCK * seconds
     timers = {signal.SIGPROF: (signal.ITIMER_PROF, seconds), signal.SIGALRM: clock}
@@ -85,6 +92,32 @@ def at_most(seconds: float) -> Iterator[None]:
         for number, (timer, _) in timers.items():
             signal.setitimer(timer, 0)
             signal.signal(number, before[number])
+
+
+@contextlib.contextmanager
+def _interrupted_by_a_thread(seconds: float, computing: str, on_the_clock: str) -> Iterator[None]:
+    ended, clock, processor = threading.Event(), time.monotonic(), time.process_time()
+    watched, raise_in = ctypes.c_ulong(threading.get_ident()), ctypes.pythonapi.PyThreadState_SetAsyncExc
+
+    def interrupt(why: str) -> None:
+        # Python takes a class, and makes the exception itself.
+        raise_in(watched, ctypes.py_object(type("Unfinished", (Unfinished,), {"__str__": lambda self: why})))
+
+    def watch() -> None:
+        while not ended.wait(GLANCE):
+            if time.process_time() - processor > seconds:
+                return interrupt(computing)
+            if time.monotonic() - clock > ON_THE_CLOCK * seconds:
+                return interrupt(on_the_clock)
+
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        watcher.join()
+        raise_in(watched, None)  # it may have come when there was nothing left to interrupt
 
 
 @dataclass
