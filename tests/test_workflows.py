@@ -26,7 +26,7 @@ JOBS = {f"{name}: {job}": what for name, workflow in WORKFLOWS.items() for job, 
 STEPS = [step for job in JOBS.values() for step in job["steps"]]
 # The notebooks are pushed from what was published, not from a copy of the repository.
 SCRIPTS = [step["run"] for step in STEPS if "run" in step and "artifact.tar" not in step["run"]]
-MADE_BY_SPHINX = {"_build/linkcheck/output.txt"}
+MADE_BY_SPHINX = {"_build/html/output.txt"}
 
 
 def called(program: str, texts: list[str]) -> list[str]:
