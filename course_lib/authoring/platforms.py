@@ -9,7 +9,9 @@ import os
 import re
 import subprocess
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from datetime import date
+from itertools import product
 from pathlib import Path
 
 from course_lib.files import write_atomically
@@ -50,21 +52,18 @@ def ask(requirements: Path, platform: str, python: str) -> dict[str, str]:
 
 
 def ask_all(home: Path) -> dict:
-    """Return the answers for each machine and Python: the newest torch with the package, and whether the book goes."""
+    """Return, for each machine and Python, the newest torch with the package, and whether the book's pins go."""
     lines = (home / "requirements.txt").read_text(encoding="utf-8").splitlines()
-    with tempfile.TemporaryDirectory() as folder:
+    cells = list(product(MACHINES, PYTHONS))
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor() as pool:  # uv waits for the network
         book = Path(folder, "requirements.txt")
         book.write_text("\n".join(line for line in lines if not line.startswith("-e")), encoding="utf-8")
-        machines = {
-            machine: {
-                python: {
-                    "torch": ask(home / "pyproject.toml", platform, python).get("torch"),
-                    "book": bool(ask(book, platform, python)),
-                }
-                for python in PYTHONS
-            }
-            for machine, platform in MACHINES.items()
-        }
+        asked = [(MACHINES[machine], python) for machine, python in cells]
+        for_package = pool.map(lambda each: ask(home / "pyproject.toml", *each), asked)
+        for_book = pool.map(lambda each: ask(book, *each), asked)
+        machines = {machine: {} for machine in MACHINES}
+        for (machine, python), package, pins in zip(cells, for_package, for_book, strict=True):
+            machines[machine][python] = {"torch": package.get("torch"), "book": bool(pins)}
     return {"asked": date.today().isoformat(), "machines": machines}
 
 
