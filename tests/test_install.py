@@ -74,13 +74,15 @@ def test_what_cannot_be_had_is_said_in_one_sentence_and_nothing_is_installed(
     assert sentence in said and said.count(". ") == 0
 
 
-@pytest.mark.parametrize(("name", "gigabytes"), [("requirements.txt", "0.5"), ("requirements-start.txt", "0.4")])
+@pytest.mark.parametrize(
+    ("name", "gigabytes"), [("requirements.txt", ("0.5", "2.1")), ("requirements-start.txt", ("0.4", "1.3"))]
+)
 def test_the_size_is_said_before_pip_begins(machine, monkeypatch, capsys, name, gigabytes):
     machine()
     commands = []
 
     def pip(*command, **how):
-        assert f"about {gigabytes} GB to download" in capsys.readouterr().out
+        assert "about {} GB to download, {} GB on disk".format(*gigabytes) in capsys.readouterr().out
         commands.append(command)
         return subprocess.CompletedProcess(command, 3)
 

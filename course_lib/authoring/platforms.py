@@ -38,6 +38,7 @@ def ask(requirements: Path, platform: str, python: str) -> dict[str, str]:
     Raises CourseError where there is no uv, or it found no network.
     """
     command = ["uv", "pip", "compile", "--quiet", "--no-header", "--no-annotate", "--only-binary", ":all:"]
+    command += ["--no-binary", "docopt"]  # pure Python, of which PyPI has the source alone
     command += ["--python-platform", platform, "--python-version", python, str(requirements)]
     environment = os.environ | {"MACOSX_DEPLOYMENT_TARGET": OLDEST_MACOS}
     try:
