@@ -94,8 +94,8 @@ test-rendered: _build/html/.built .venv/.browser
 	$(PYTEST) $(WORKERS) --maxschedchunk 1 -m rendered tests/book
 
 start: .venv-start/.installed
-	@echo "first   source .venv-start/bin/activate"
 	@.venv-start/bin/course start
+	@echo "In each new shell, before these: source .venv-start/bin/activate"
 
 .venv/.created .venv-start/.created:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "The course needs Python 3.11 or later; $(PYTHON) is Python %d.%d. Name another one: make PYTHON=python3.11" % sys.version_info[:2])'

@@ -75,7 +75,7 @@ def test_what_cannot_be_had_is_said_in_one_sentence_and_nothing_is_installed(
 
 
 @pytest.mark.parametrize(
-    ("name", "gigabytes"), [("requirements.txt", ("0.5", "2.1")), ("requirements-start.txt", ("0.4", "1.3"))]
+    ("name", "gigabytes"), [("requirements.txt", ("0.5", "2.1")), ("requirements-start.txt", ("0.4", "1.6"))]
 )
 def test_the_size_is_said_before_pip_begins(machine, monkeypatch, capsys, name, gigabytes):
     machine()
