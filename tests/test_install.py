@@ -1,6 +1,7 @@
 """Which build of torch install.py chooses, on machines that are simulated; the index is a server of this test."""
 
 import contextlib
+import os
 import platform
 import shutil
 import socket
@@ -128,7 +129,7 @@ def index(tmp_path, monkeypatch):
     """Serve an index that has torch and one that has its CPU build as well; pip knows the first alone."""
     for name in ("PIP_FIND_LINKS", "PIP_EXTRA_INDEX_URL", "PIP_CERT", "http_proxy", "HTTP_PROXY"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("PIP_CONFIG_FILE", "/dev/null")
+    monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
     for name, version in (("pypi", VERSION), ("cpu", CPU)):
         folder = tmp_path / name / "torch"
         folder.mkdir(parents=True)
