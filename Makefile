@@ -1,13 +1,15 @@
 # Two commands for a machine that has Python and make:
 #   make book    build the book and say where it is        (SOLUTIONS=0 leaves the worked solutions out)
 #   make test    run everything: lint, unit tests and doctests, the notebooks, the book in a browser
-# and   make serve   read the book at http://localhost:8000
+# and   make start   a student's part: the exercises and what they need, in .venv-start, without the book
+#       make serve   read the book at http://localhost:8000
 #       make pdf     the whole book as one PDF, _build/course.pdf
 #       make check   lint, and whether generated files are in step
 #       make check-exercise ID=03.6    what is missing in one exercise, in sentences
 #       make soak MINUTES=60           what must hold on every seed, on fresh ones
 #       make bench ROWS="attention book"    how fast it is, beside torch's modules and what is in PEERS_DIR; all rows by default
 #       make clean   remove what the others made
+# TORCH=cpu or TORCH=cuda names the build of torch; without it, install.py chooses, and what was named once stays.
 # Each step runs only when its inputs changed. Stamps: .venv/.installed, .venv/.browser, .venv/.locks, _build/html/.built
 
 PYTHON  ?= python3
@@ -35,7 +37,7 @@ endif
 SOURCES := _config.yml $(TOC) $(shell find book exercises solutions course_lib -type f -not -path 'book/text/*' \
     -not -path '*/.*' -not -path '*/__pycache__/*' 2>/dev/null)
 
-.PHONY: book serve pdf check check-exercise soak bench test test-code test-notebooks test-rendered clean
+.PHONY: book start serve pdf check check-exercise soak bench test test-code test-notebooks test-rendered clean another-torch
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 
@@ -91,15 +93,22 @@ test-notebooks: .venv/.installed
 test-rendered: _build/html/.built .venv/.browser
 	$(PYTEST) $(WORKERS) --maxschedchunk 1 -m rendered tests/book
 
-.venv/.created:
+start: .venv-start/.installed
+	@.venv-start/bin/course start
+	@echo "In each new shell, before these: source .venv-start/bin/activate"
+
+.venv/.created .venv-start/.created:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "The course needs Python 3.11 or later; $(PYTHON) is Python %d.%d. Name another one: make PYTHON=python3.11" % sys.version_info[:2])'
-	$(PYTHON) -m venv .venv
+	$(PYTHON) -m venv $(@D)
 	@touch $@
 
-.venv/.installed: .venv/.created requirements.txt pyproject.toml
-	@echo "Installing the pinned packages (minutes the first time, about 2 GB)"
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
-	@touch $@
+# What TORCH named the last time stands in the stamp, and stays until it names another.
+another = $(if $(filter-out $(shell cat $(1) 2>/dev/null),$(TORCH)),another-torch)
+.venv/.installed: .venv/.created requirements.txt $(call another,.venv/.installed)
+.venv-start/.installed: .venv-start/.created requirements-start.txt $(call another,.venv-start/.installed)
+.venv/.installed .venv-start/.installed: pyproject.toml install.py
+	@$(@D)/bin/python install.py $(filter requirements%,$^) $(or $(TORCH),$(shell cat $@ 2>/dev/null))
+	@echo $(or $(TORCH),$(shell cat $@ 2>/dev/null)) > $@
 
 .venv/.browser: .venv/.installed course_lib/authoring/browser.py
 	$(BIN)/python -m course_lib.authoring.browser
@@ -110,4 +119,4 @@ test-rendered: _build/html/.built .venv/.browser
 	@touch $@
 
 clean:
-	rm -rf .venv _build .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-start _build .pytest_cache .ruff_cache .hypothesis
