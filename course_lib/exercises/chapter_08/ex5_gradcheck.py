@@ -6,6 +6,7 @@ from course_lib.exercises.drawing import normal, sizes, uniform
 from course_lib.grading.checks import both, difference, equals, inputs_unchanged
 from course_lib.grading.exercise import Case, Check, Exercise, Given, Property, Question, Task
 
+ROWS = Given("the sum of the squares of the sums of the rows", "lambda inputs: (inputs.sum(-1) ** 2).sum()")
 CUBES = Given("the sum of the cubes", "lambda inputs: (inputs ** 3).sum()")
 WAVES = Given("the sum of the sines of the running sum", "lambda inputs: inputs.flatten().cumsum(0).sin().sum()")
 PRODUCTS = Given(
@@ -207,6 +208,8 @@ GRADIENT = Task(
         {"function": CUBES, "inputs": torch.tensor([1.5], dtype=torch.float64), "step": 0.25},
         {"function": WAVES, "inputs": torch.tensor([[0.5]], dtype=torch.float64), "step": 0.5},
         {"function": PRODUCTS, "inputs": torch.tensor([[[1.0], [0.0], [-2.0]]], dtype=torch.float64), "step": 0.25},
+        # A function to which the shape matters, so that it has to be given one.
+        {"function": ROWS, "inputs": torch.tensor([[1.0, 2.0], [3.0, -1.0]], dtype=torch.float64), "step": 0.25},
     ),
     reference=numerical_gradient,
     properties=(

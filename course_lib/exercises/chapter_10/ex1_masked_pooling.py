@@ -466,6 +466,8 @@ EXERCISE = Exercise(
                 {"vectors": torch.tensor([[[9.0], [-6.0], [0.0]]]), "present": torch.tensor([[False, True, True]])},
                 # One position, which is empty in one of two sequences.
                 {"vectors": torch.tensor([[[1.0, 2.0]], [[3.0, 4.0]]]), "present": torch.tensor([[True], [False]])},
+                # So low that 1 less is the same number: padding that is filled with that shares the gradient.
+                {"vectors": torch.tensor([[[-1e10], [5.0]]]), "present": torch.tensor([[True, False]])},
             ),
             reference=max_pooling,
             properties=(
