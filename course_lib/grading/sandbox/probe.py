@@ -58,7 +58,7 @@ def works(tier: str) -> bool:
 def strongest(unsafe: bool = False) -> str:
     """Return the strongest lock that works here; with `unsafe`, no lock where none works; else raises CourseError."""
     for tier in (tiers.BUBBLEWRAP, tiers.LANDLOCK):
-        if works(tier):
+        if tiers.possible(tier) and works(tier):
             return tier
     if not tiers.possible(tiers.PROCESS):
         raise CourseError(
