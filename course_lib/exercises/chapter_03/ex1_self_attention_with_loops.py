@@ -154,6 +154,7 @@ EXERCISE = Exercise(
                 {"inputs": torch.tensor([[1.0, 0.0]])},  # one vector
                 {"inputs": torch.tensor([[2.0], [2.0], [-2.0]])},  # a tie, and scores of 4
                 {"inputs": torch.tensor([[10.0, 0.0], [10.0, 1.0], [0.0, -10.0]])},  # exp(100) is infinite
+                {"inputs": torch.tensor([[3.0, 0.0], [40.0, 0.0]])},  # the largest score is not that with itself
             ),
             reference=self_attention_with_loops,
             properties=(

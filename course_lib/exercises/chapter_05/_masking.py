@@ -92,3 +92,10 @@ OF_SIZE_ONE = (
         "mask": torch.tensor([[True, False], [False, True]]),
     },
 )
+# Visible scores far below the hidden one: a number such as -100 does not hide it.
+ALL_LOW = {
+    "query": torch.tensor([[[1.0, 0.0, 0.0, 0.0]]]),
+    "key": torch.tensor([[[-600.0, 0.0, 0.0, 0.0], [-602.0, 0.0, 0.0, 0.0], [1.0, 0.0, 0.0, 0.0]]]),
+    "value": torch.tensor([[[4.0], [8.0], [100.0]]]),
+    "mask": torch.tensor([[True, True, False]]),
+}

@@ -3,6 +3,7 @@
 import torch
 
 from course_lib.exercises.chapter_05._masking import (
+    ALL_LOW,
     FAR_APART,
     OF_SIZE_ONE,
     draw_attention,
@@ -47,7 +48,7 @@ def suspect(name: str, mistakes: str, points: int, *more: Property) -> Task:
                 "mask": torch.tensor([[True, True, False]]),
             },
         ),
-        edges=OF_SIZE_ONE,
+        edges=(*OF_SIZE_ONE, ALL_LOW),
         reference=attention,
         properties=(Property("the output is that of attention", points, equals()), *more),
         mistakes=mistakes,

@@ -278,6 +278,15 @@ EXERCISE = Exercise(
                     "length": 0,
                     "starts": torch.tensor([0]),
                 },
+                {  # what an earlier text left behind has a score far above all others
+                    "query": torch.tensor([[[1.0]]]),
+                    "key": torch.tensor([[[0.5]]]),
+                    "value": torch.tensor([[[8.0]]]),
+                    "key_cache": torch.tensor([[[0.0], [2.0], [1000.0]]]),
+                    "value_cache": torch.tensor([[[4.0], [1.0], [30.0]]]),
+                    "length": 1,
+                    "starts": torch.tensor([0]),
+                },
             ),
             reference=cached_attention,
             properties=(
