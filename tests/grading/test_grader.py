@@ -45,6 +45,20 @@ def hand_in(tmp_path):
     return hand_in
 
 
+BY_BROADCAST_SHAPES = """import torch
+def scaled_dot_product_attention(query, key, value, mask):
+    leading = torch.broadcast_shapes(query.shape[:-2], key.shape[:-2])
+    scores = (query @ key.mT / key.shape[-1] ** 0.5).expand(*leading, *mask.shape)
+    weights = scores.masked_fill(~mask, -torch.inf).softmax(-1)
+    assert torch.broadcast_shapes(3, (2, 1)) == torch.broadcast_shapes((2, 3)) == (2, 3)
+    return weights @ value, weights
+"""
+
+
+def test_what_torch_writes_by_an_edition_that_is_taken_away_works_all_the_same(hand_in):
+    assert hand_in({"a.py": BY_BROADCAST_SHAPES}, "05.1", limits=LONG).earned == 10
+
+
 @pytest.mark.parametrize("tier", TIERS)
 @pytest.mark.parametrize("chapter", catalogue().chapters)
 def test_worked_answers_earn_full_marks_and_stubs_none_behind_a_lock(tier, chapter, tmp_path):

@@ -182,6 +182,12 @@ KEYS = (
 )
 
 
+def _broadcast_shapes(*shapes) -> torch.Size:
+    """Do what torch's function of this name does, which calls one of the `OTHER_EDITIONS`."""
+    tensors = [torch.empty(shape, device="meta") for shape in shapes]
+    return torch.broadcast_tensors(*tensors)[0].shape if tensors else torch.Size()
+
+
 def forbid(operators: dict[str, str]) -> None:
     """Make torch's dispatcher refuse `operators`, by every name and from every thread of this process.
 
@@ -210,3 +216,4 @@ def forbid(operators: dict[str, str]) -> None:
         if hasattr(sys.modules[holder], own):
             delattr(sys.modules[holder], own)
         sys.modules[name] = None  # an import is refused
+    torch.broadcast_shapes = torch.functional.broadcast_shapes = _broadcast_shapes
