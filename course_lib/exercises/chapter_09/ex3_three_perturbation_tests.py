@@ -478,7 +478,7 @@ padding taken away => accepts models that hide the padding, rejects those that r
 + gap = torch.stack(alone) - model(source, words)
 this only takes padding away, and where a source has none nothing is tested; *add* padding to every source
 
-exact equality, with as much padding again => accepts rounding, finds small influences, and accepts models with another fault
+exact equality, padding doubled => accepts rounding, finds small influences, and accepts models with another fault
 - longer = torch.nn.functional.pad(source, (0, 2))
 - gap = model(longer, words) - model(source, words)
 - return bool(gap.abs().max() <= 1e-4)
