@@ -122,7 +122,7 @@ the second best where the best was seen => never a film that was seen
 - return scores, unseen.argmax(dim=1)
 + order = scores.argsort(dim=1, descending=True)
 + best_seen = seen.gather(1, order[:, :1]).squeeze(1)
-+ return scores, torch.where(best_seen, order[:, 1], order[:, 0])
++ return scores, torch.where(best_seen, order[:, :2][:, -1], order[:, 0])
 where the best film was seen this takes the second best, which may have been seen as well; strike out every film that
 was seen, and then take the best
 """
