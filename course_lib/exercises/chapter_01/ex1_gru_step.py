@@ -125,6 +125,13 @@ state overwritten => the formulas of the step
 - return (1 - update) * candidate + update * hidden
 + return hidden.copy_((1 - update) * candidate + update * hidden)
 this writes the next state over the caller's `hidden`
+
+reset before the product, the bias too => the formulas of the step
+- candidate = torch.tanh(input_candidate + reset * state_candidate)
++ weight, bias = weight_hh.chunk(3)[2], bias_hh.chunk(3)[2]
++ candidate = torch.tanh(input_candidate + (reset * hidden) @ weight.T + reset * bias)
+this resets the state before the product, U (r * h), and the bias by itself; the product comes first, and the gate
+multiplies what it gives, entry by entry: r * (U h + b_U)
 """
 
 EXERCISE = Exercise(

@@ -116,6 +116,15 @@ counted among the rest => best: the largest score among the rest
 + best = [each[~hidden].argmax() for each, hidden in zip(scores, seen, strict=True)]
 + return scores, torch.stack(best)
 this counts the films that are left alone; the index counts all films, those that were seen too
+
+the second best where the best was seen => never a film that was seen
+- unseen = scores.masked_fill(seen, -torch.inf)
+- return scores, unseen.argmax(dim=1)
++ order = scores.argsort(dim=1, descending=True)
++ best_seen = seen.gather(1, order[:, :1]).squeeze(1)
++ return scores, torch.where(best_seen, order[:, :2][:, -1], order[:, 0])
+where the best film was seen this takes the second best, which may have been seen as well; strike out every film that
+was seen, and then take the best
 """
 
 EXERCISE = Exercise(

@@ -113,6 +113,13 @@ key overwritten => inputs unchanged
 + key *= scale * query
 + scores = key.sum(dim=1)
 this multiplies the caller's keys in place (`key *= ...`)
+
+cosine, also with a norm of 0 => the average of the values by softmax weights
+- scores = einsum(key, query, "n d_key, d_key -> n") * scale
++ normalize = torch.nn.functional.normalize
++ scores = scale * (normalize(key, dim=1) @ normalize(query, dim=0))
+this brings query and keys to the length 1 first (`normalize`, `cosine_similarity`), so that a long key has no
+advantage; the score is the dot product of the two as they are
 """
 
 EXERCISE = Exercise(

@@ -221,6 +221,14 @@ the lowest number put in => a length of 0 gives zeros
 + weights = scores.masked_fill(~mask, torch.finfo(scores.dtype).min).softmax(dim=-1)
 this puts the lowest finite number for padding: where a length is 0, all scores are equal and the answer is the mean of
 the padding; it should be zeros there
+
+-1e9 put in, and zeros where the length is 0 => padding is hidden also where all other keys score -1e30 or less
+- visible = scores.masked_fill(~(mask | empty), float("-inf"))
+- weights = visible.softmax(dim=-1) * mask
++ visible = scores.masked_fill(~mask, -1e9)
++ weights = visible.softmax(dim=-1) * ~empty
+this puts a large finite number such as -1e9 for padding: where the scores of all other keys are lower still, the
+padding gets the whole weight; `float("-inf")` is lower than every score, and the empty rows need care
 """
 
 EXERCISE = Exercise(

@@ -136,6 +136,12 @@ the offset, sign included
 offset without sign => M(-a) undoes M(a) and is its transpose
 + angle = torch.tensor(abs(offset) / 10000 ** (2 * pair / d_model))
 this moves forward whatever the sign of the offset: sin(-a) is -sin(a), and nothing has to be made positive
+
+a hundredth from pair to pair => M p(t) is p(t + offset) for every t
+- angle = torch.tensor(offset / 10000 ** (2 * pair / d_model))
++ angle = torch.tensor(offset / 100.0**pair)
+this makes each pair slower than the one before by the factor 100, which is right where d_model is 4, as in the example;
+the factor is 10000^(2 / d_model)
 """
 
 EXERCISE = Exercise(

@@ -213,6 +213,12 @@ this has an entry for each column; sine and cosine of a pair have one period, d_
 + return 2 * 3.14 * 10000 ** (torch.arange(0, d_model, 2) / d_model)
 this takes 3.14 for pi, which makes every period too short by half a thousandth; `torch.pi` and `math.pi` have more
 digits
+
+ten times from pair to pair => from pair to pair the period grows by 10000^(2 / d_model)
+- return 2 * torch.pi * 10000 ** (torch.arange(0, d_model, 2) / d_model)
++ return 2 * torch.pi * 10.0 ** torch.arange(d_model // 2)
+here each period is ten times the one before, which is right where d_model is 8; the factor is 10000^(2 / d_model), and
+depends on the width
 """
 
 EXERCISE = Exercise(

@@ -172,6 +172,12 @@ gradient cut => each entry of the table gets its gradient
 + return table[:, offset + reach].detach()
 the numbers are right and have no gradient: they were copied out of the table (`.item()`, `.tolist()`, `.detach()`,
 `torch.tensor(...)`), and the table could not learn; index it instead
+
+a reach of 1 => within reach, each offset has its own entry
+- offset = (key_position - query_position).clamp(-reach, reach)
++ reach = 1
++ offset = (key_position - query_position).clamp(-reach, reach)
+this takes the reach for 1, as in the example; how far a table reaches, its width says: `table.shape[1] // 2`
 """
 
 EXERCISE = Exercise(

@@ -148,6 +148,24 @@ this keeps a norm for each position, (depth, time); one is asked for, of all ent
 vectors for gradients => layers that add nothing: with the residual every gradient arrives whole, without it none
 + return torch.stack([each.detach().norm() for each in hidden[:-1]])
 these are the norms of what goes forward, the inputs of the layers; asked are those of what comes back, the gradients
+
+powers of one factor => the gradients without the residual
+- gradients = torch.autograd.grad(hidden[-1].sum(), hidden[:-1])
+- return torch.stack([gradient.norm() for gradient in gradients])
++ (gradient,) = torch.autograd.grad(hidden[1].sum(), hidden[:1])
++ one = inputs.numel() ** 0.5
++ return torch.stack([one * (gradient.norm() / one) ** (depth - layer) for layer in range(depth)])
+this measures by how much one layer multiplies the gradient and takes powers of that; the derivative of a layer that is
+not linear depends on what it reads, so send the gradient back through all of them
+
+gradients of the layers multiplied => the gradients without the residual
+- gradients = torch.autograd.grad(hidden[-1].sum(), hidden[:-1])
+- return torch.stack([gradient.norm() for gradient in gradients])
++ layers = zip(hidden[:-1], hidden[1:], strict=True)
++ own = [torch.autograd.grad(after.sum(), before, retain_graph=True)[0] for before, after in layers]
++ return torch.stack([torch.stack(own[layer:]).prod(dim=0).norm() for layer in range(depth)])
+this multiplies the gradients of each layer's own sum entry by entry; where an output depends on more than one input,
+the gradient that comes from above has to pass through the layer: take it of the sum of the *last* output
 """
 
 EXERCISE = Exercise(

@@ -338,6 +338,15 @@ this divides by how many losses are not 0, and a step whose target is certain ha
 
 losses of 0 not counted, at least one => the mean over the steps that count
 + return losses.sum() / (losses != 0).sum().clamp(min=1), losses
+
+softmax, then its logarithm, times the counts => logits a thousand apart: the loss is finite and right
+- log_probs = logits.log_softmax(dim=-1)
+- right = log_probs.gather(2, rearrange(targets, "batch time -> batch time 1"))
+- losses = torch.where(counts, -rearrange(right, "batch time 1 -> batch time"), 0.0)
++ right = logits.softmax(dim=-1).gather(2, rearrange(targets, "batch time -> batch time 1"))
++ losses = -rearrange(right, "batch time 1 -> batch time").log() * counts
+this takes the logarithm of a probability that may be rounded to 0, which is minus infinity, and at padding 0 times
+infinity is nan; `log_softmax` never forms that probability, and `torch.where` leaves padding out
 """
 
 LOSS = Task(

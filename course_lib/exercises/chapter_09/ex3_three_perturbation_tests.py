@@ -331,6 +331,15 @@ padding replaced too => accepts models that read, rejects one that does not
 + for sentence, position in (source >= 0).nonzero().tolist():
 this puts words where padding stands, too, and turns away a model that reads no further than the first padding; padding
 is no word of the source: replace words alone
+
+all words of a sentence at once => rejects models that read one word, or the length alone
+- for sentence, position in source.nonzero().tolist():
+- changed = source.clone()
+- changed[sentence, position] = 1 + source[sentence, position] % (before.shape[-1] - 1)
++ for sentence in range(len(source)):
++     changed = source.clone()
++     changed[sentence] = torch.where(source[sentence] != 0, 1 + source[sentence] % (before.shape[-1] - 1), 0)
+this replaces all words of a sentence at once, and a model passes that reads the first alone; replace one word at a time
 """
 
 READS = Task(
@@ -468,6 +477,15 @@ padding taken away => accepts models that hide the padding, rejects those that r
 + alone = [model(source[b : b + 1, :n], words[b : b + 1])[0] for b, n in enumerate(lengths)]
 + gap = torch.stack(alone) - model(source, words)
 this only takes padding away, and where a source has none nothing is tested; *add* padding to every source
+
+exact equality, padding doubled => accepts rounding, finds small influences, and accepts models with another fault
+- longer = torch.nn.functional.pad(source, (0, 2))
+- gap = model(longer, words) - model(source, words)
+- return bool(gap.abs().max() <= 1e-4)
++ longer = torch.cat([source, torch.zeros_like(source)], dim=1)
++ return torch.equal(model(longer, words), model(source, words))
+this asks for equality to the last digit; with more positions a right model may be rounded otherwise: allow a movement
+of 0.0001
 """
 
 PADDING = Task(

@@ -232,6 +232,19 @@ a small number added => logits a thousand apart: the loss is finite and right
 + log_probs = (logits.softmax(dim=-1) + 1e-9).log()
 this adds a small number to the probability before the logarithm: no word can then cost more than minus its logarithm,
 and the gradient is gone; `log_softmax` needs no guard
+
+kept above a small number => logits a thousand apart: the loss is finite and right
+- log_probs = logits.log_softmax(dim=-1)
++ log_probs = logits.softmax(dim=-1).clamp(min=1e-12).log()
+this keeps the probabilities above a small number before the logarithm: no word can then cost more than minus its
+logarithm, and the gradient is gone; `log_softmax` needs no guard
+
+divided by the steps => the loss weights every word by its target probability
+- target_probs = smooth_targets(targets, logits.shape[-1], smoothing)
++ ones = torch.nn.functional.one_hot(targets, logits.shape[-1])
++ target_probs = (1 - smoothing) * ones + smoothing / logits.shape[1]
+this divides the smoothing by the number of steps, `logits.shape[1]`; it is distributed over the words of the
+vocabulary, `logits.shape[-1]`
 """
 
 EXERCISE = Exercise(

@@ -263,6 +263,13 @@ of that number; `log_softmax` and `cross_entropy` need no guard
 
 a smaller number added => logits a thousand apart: finite and right
 + nats = -(logits.softmax(2).gather(2, targets[..., None]) + 1e-12).log().mean()
+
+0 bits for a probability of 0 => logits a thousand apart: finite and right
+- nats = cross_entropy(logits.flatten(0, 1), targets.flatten())
++ right = logits.softmax(2).gather(2, targets[..., None])
++ nats = torch.where(right > 0, -right.log(), 0.0).mean()
+a character with a probability that is rounded to 0 costs nothing here, where it should cost most; `log_softmax` and
+`cross_entropy` never form that probability
 """
 
 BITS_PER_CHARACTER = Task(

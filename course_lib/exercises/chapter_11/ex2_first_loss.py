@@ -109,6 +109,12 @@ half the variance added => the mean over all targets
 + return math.log(logits.shape[-1]) + logits.var(dim=-1, correction=0) / 2
 this is ln V and half the variance of the logits, which is nearly right where they differ little; take the mean of the
 losses themselves
+
+kept above a small number => a logit 1,000 below the others, or above: finite and right
+- losses = -torch.log_softmax(logits, dim=-1)
++ losses = -torch.softmax(logits, dim=-1).clamp(min=1e-10).log()
+this keeps the probabilities above a small number before the logarithm, and then no target can cost more than the
+logarithm of that number; `log_softmax` needs no guard
 """
 
 FIRST_LOSS = Task(

@@ -219,6 +219,14 @@ never all of them, by topk => k greater than the number of tokens: the softmax a
 + return torch.zeros_like(logits).scatter(-1, places, values.softmax(dim=-1))
 this always leaves one token out; where `k` is as great as the vocabulary, or greater, all are left:
 `min(k, logits.shape[-1])`
+
+one mask for all rows => exactly k tokens are left, also where all logits are equal
+- allowed = (logits / temperature).masked_fill(rank >= k, float("-inf"))
++ kept = torch.zeros(logits.shape[-1], dtype=torch.bool)
++ kept[logits.topk(min(k, logits.shape[-1])).indices] = True
++ allowed = (logits / temperature).masked_fill(~kept, float("-inf"))
+here all rows share one mask, so that each keeps the best tokens of the others too; give the mask the shape of the
+logits, and let `scatter` set the indices of each row in that row
 """
 
 TOP_K = Task(

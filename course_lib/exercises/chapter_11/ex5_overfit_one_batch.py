@@ -218,6 +218,12 @@ stopped when it has learned => the weights after all steps
 +     losses += [torch.zeros(())] * (steps - len(losses))
 +     break
 this stops when the loss is small; make all `steps` steps, whatever the loss
+
+the model not called => the first loss: that of the given weights
+- logits = model(inputs, weights)
++ logits = weights[inputs]
+this looks up the rows of the weights itself, as the model of the example does, and does not call `model`; any model may
+be given: `model(inputs, weights)`
 """
 
 EXERCISE = Exercise(

@@ -228,6 +228,12 @@ cut off after the sum => the random token is any word, and no special token
 + words = (first_word + replacements * (vocab_size - first_word)).long()
 this adds `first_word` before the fraction is cut off, and where the number is just below 1, float32 rounds the sum up
 to a token that does not exist; cut off the fraction first, then add
+
+only padding and <mask> spared => special tokens are never selected
+- selected = (selection < mask_rate) & (tokens >= first_word)
++ selected = (selection < mask_rate) & (tokens != 0) & (tokens != mask_id)
+this spares padding and <mask> and selects the other special tokens, separators for one; a word is a token from
+`first_word` on
 """
 
 EXERCISE = Exercise(

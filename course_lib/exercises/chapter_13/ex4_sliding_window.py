@@ -204,6 +204,17 @@ number of paths => one layer reaches as far as its window
 - reach = paths > 0
 + reach = window_mask(time, time, window).float() @ reach.float()
 this counts by how many paths a position is reached; asked is whether it is reached at all: compare with 0
+
+windows added up, less one for two layers => one layer reaches as far as its window
+- reach = torch.eye(time, dtype=torch.bool)
+- for window in windows.tolist():
+- paths = window_mask(time, time, window).int() @ reach.int()
+- reach = paths > 0
+- return reach
++ distance = torch.arange(time)[:, None] - torch.arange(time)
++ return (distance >= 0) & (distance < windows.sum() - 1)
+this adds up the windows and takes off one, which is right for two layers; every layer's window holds the position
+itself, so of `layers` windows together `layers - 1` are taken off
 """
 
 EXERCISE = Exercise(

@@ -104,6 +104,12 @@ the dtype is wrong: `/` makes a float of two whole numbers, `//` does not
 the sum of the three => multiplications of the four projections
 + return torch.tensor([projections + products + products, heads * query * key])
 this is the sum of all multiplications and the number of scores; asked are four numbers
+
+half of d_model for a head => multiplications of the scores and of the averages
+- products = query * key * d_model
++ products = heads * query * key * (d_model // 2)
+this takes every head to be half of `d_model` wide, which is so with two heads; it is `d_model // heads` wide, and all
+heads together are `d_model` wide
 """
 
 

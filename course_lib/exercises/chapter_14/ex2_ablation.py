@@ -148,6 +148,13 @@ made up for, none by none => the other heads come through, and nothing else
 + kept = found.masked_fill(ablated[:, None, None], 0.0) * (len(ablated) / (~ablated).sum().clamp(min=1))
 what is left is multiplied to make up for the ablated heads, as dropout does; an ablation leaves the other heads as they
 were
+
+the mask by turns => the other heads come through, and nothing else
+- kept = found.masked_fill(ablated[:, None, None], 0.0)
+- merged = kept.transpose(1, 2).flatten(2)
++ merged = found.transpose(1, 2).flatten(2) * ~ablated.repeat(found.shape[3])
+this repeats the mask as a whole, head 0, head 1, head 0 and so on; in a merged vector all numbers of the first head
+come first: `ablated.repeat_interleave(d_head)`, or mask before the heads are merged
 """
 
 MEAN_MISTAKES = """

@@ -190,6 +190,12 @@ overwritten => each part has its own contribution, under the scale of the whole 
 - centred = parts - parts.mean(dim=-1, keepdim=True)
 + centred = parts.sub_(parts.mean(dim=-1, keepdim=True))
 `parts -= ...` takes the mean off in the caller's own tensor; `parts - ...` makes a new one
+
+one root for all positions => contributions and constant sum to the logits
+- root = (stream.var(dim=-1, correction=0, keepdim=True) + epsilon).sqrt()
++ root = ((stream - stream.mean(dim=-1, keepdim=True)).square().mean() + epsilon).sqrt()
+this takes one root for all positions of the batch; a layer norm takes the variance at each position by itself, along
+the features: `mean(dim=-1, keepdim=True)`
 """
 
 EXERCISE = Exercise(

@@ -267,6 +267,13 @@ control judged on what was fitted => accuracy for the true labels less accuracy 
 - control = probe_accuracy(vectors, random_labels[words], new_vectors, random_labels[new_words])
 + control = probe_accuracy(vectors, random_labels[words], vectors, random_labels[words])
 the probe of the random labels is judged by the examples that it was fitted to; judge it by the new ones, as the other
+
+looked up by label for fitting => accuracy for the true labels less accuracy for the random ones
+- control = probe_accuracy(vectors, random_labels[words], new_vectors, random_labels[new_words])
++ shuffled = random_labels[labels % len(random_labels)]
++ control = probe_accuracy(vectors, shuffled, new_vectors, random_labels[new_words])
+the probe of the control task is fitted to random labels that were looked up by the true labels; they belong to words,
+in fitting as in judging: `random_labels[words]`
 """
 
 EXERCISE = Exercise(

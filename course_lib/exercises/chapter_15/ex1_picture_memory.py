@@ -140,6 +140,12 @@ numbers divided by the rows => the code of the row in the first half, of the col
 + of_rows, of_columns = codes[number // rows], codes[number % rows]
 this divides the number of a patch by how many *rows* there are; a row holds `columns` patches, so divide by that (in a
 square picture both are the same)
+
+codes by turns => the code of the row in the first half, of the column in the second
+- return patches @ weight.T + torch.cat([of_rows, of_columns], dim=-1)
++ return patches @ weight.T + torch.stack([of_rows, of_columns], dim=-1).flatten(1)
+the entries of the two codes go by turns, row, column, row and so on; the code of the row fills the first half and that
+of the column the second: `torch.cat`
 """
 
 EXERCISE = Exercise(

@@ -247,6 +247,11 @@ added in place => three sublayers in their order, each added to the residual str
 + vectors += self_attention(self_norm(vectors), mask)
 + stream = vectors
 `vectors += ...` writes the sum over the caller's own vectors; `vectors = vectors + ...` makes a new tensor
+
+one norm for both kinds of attention => cross-attention comes second: it reads normalised words and the memory as it is
+- found, weights = cross_attention(cross_norm(stream), memory)
++ found, weights = cross_attention(self_norm(stream), memory)
+`self_norm` was used before cross-attention too, and `cross_norm` not at all; each sublayer has a norm of its own
 """
 
 EXERCISE = Exercise(
