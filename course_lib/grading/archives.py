@@ -2,7 +2,6 @@
 
 import contextlib
 import errno
-import lzma
 import shutil
 import stat
 import zipfile
@@ -52,17 +51,23 @@ def unpack(archive: Path, into: Path, bounds: Bounds = ONE_STUDENT) -> None:
                     continue
                 target.parent.mkdir(parents=True, exist_ok=True)
                 with target.open("xb") as file:
-                    if kind(target) in READ:
+                    # Of a class, what swells is left empty: it is one student's, and the others are to be graded.
+                    if kind(target) in READ and not _swells(entry):
                         with opened.open(entry) as source:
                             file.write(source.read(LARGEST + 1))  # of more, enough to be refused later
     except OSError as error:  # names that are too long, a file where a folder should be
         if error.errno in OURS:
             raise
         raise CourseError(f"{archive} cannot be unpacked: {error.strerror or 'it is broken'}") from error
-    except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, ValueError) as error:
+    except (zipfile.BadZipFile, zlib.error, EOFError, ValueError) as error:
         raise CourseError(f"{archive} cannot be unpacked: it is broken ({shorten(str(error), 120)})") from error
     except RuntimeError as error:  # how zipfile says that it does not know a compression
         raise CourseError(f"{archive} cannot be unpacked: it is compressed in an unusual way") from error
+
+
+def _swells(entry: zipfile.ZipInfo) -> bool:
+    """Tell whether an entry becomes far larger than text can, as one does that is made to fill a disk."""
+    return entry.file_size > max(RATIO_FROM, RATIO * entry.compress_size)
 
 
 def _checked(
@@ -72,7 +77,7 @@ def _checked(
     if len(entries) > bounds.files:
         raise CourseError(f"{archive} is not unpacked: it holds more than {bounds.files:,} files")
     size = sum(min(entry.file_size, LARGEST) for entry in entries if kind(Path(entry.filename)) in READ)
-    if size > bounds.size or size > max(RATIO_FROM, RATIO * archive.stat().st_size):
+    if size > bounds.size:
         raise CourseError(f"{archive} is not unpacked: it would become {size >> 20:,} MB")
     found: dict[PurePosixPath, zipfile.ZipInfo] = {}
     for entry in entries:
@@ -82,6 +87,10 @@ def _checked(
             raise CourseError(f"{archive} is not unpacked: the path {shown!r} leads out of it")
         if stat.S_ISLNK(entry.external_attr >> 16):
             raise CourseError(f"{archive} is not unpacked: {shown!r} is a link")
+        if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            raise CourseError(f"{archive} is not unpacked: it is compressed in an unusual way")
+        if bounds is ONE_STUDENT and _swells(entry):
+            raise CourseError(f"{archive} is not unpacked: {shown!r} would become {entry.file_size >> 20:,} MB")
         if entry.flag_bits & ENCRYPTED:
             raise CourseError(f"{archive} is not unpacked: it is encrypted")
         if path in found and not entry.is_dir():

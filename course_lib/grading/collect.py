@@ -13,7 +13,7 @@ from course_lib.grading import downloads
 from course_lib.grading.archives import ARCHIVE, unpack
 from course_lib.grading.catalogue import Catalogue
 from course_lib.grading.downloads import CANVAS, Download
-from course_lib.grading.notebook_file import LARGEST, kind
+from course_lib.grading.notebook_file import kind, read_cells
 from course_lib.grading.wording import shorten
 from course_lib.project import CourseError
 
@@ -74,16 +74,16 @@ def find_submissions(folder: Path, out: Path) -> Collected:
 
 
 def chapters_answered(course: Catalogue, found: list[Found]) -> list[str]:
-    """Return the chapters of which some submission seems to define a function, seen from its text alone."""
+    """Return the chapters of which some submission seems to define a function, seen from its code cells alone."""
     wanted = {task.function: exercise.id[:2] for exercise in course for task in exercise.tasks}
     seen = set()
     for submission in found:
         with opened(submission.paths) as (files, _):
             for path in files:
-                ordinary = path.is_file() and not path.is_symlink() and path.stat().st_size <= LARGEST
-                if kind(path) in KINDS and ordinary:
-                    text = path.read_bytes().decode(errors="replace")
-                    seen |= {wanted[name] for name in re.findall(r"\b(?:def|class) (\w+)", text) if name in wanted}
+                with contextlib.suppress(CourseError):  # what cannot be read answers nothing
+                    code = "\n".join(cell.source for cell in read_cells(path)) if kind(path) in KINDS else ""
+                    written = re.findall(r"^(?:def|class) (\w+)|^(\w+) *=(?!=)", code, re.MULTILINE)
+                    seen |= {wanted[name] for names in written for name in names if name in wanted}
     return sorted(seen)
 
 
@@ -147,7 +147,7 @@ def _told(entries: list[Path]) -> dict[Path, Download]:
         if each.platform == CANVAS if entry.is_dir() else not each.file:
             told[entry] = Download()
     uploads = Counter(each.upload for each in told.values() if each.upload)
-    people = {each.name for each in told.values() if each.upload}
+    people = {each.submission for each in told.values() if each.upload}
     # In `hw_3_2024_ada.py` and `hw_3_2024_bo.py` the numbers are no files', and `hw` is nobody's name.
     if max(uploads.values(), default=0) > 1 or (len(people) == 1 and len(uploads) > 1):
         told = {entry: Download() if each.platform == CANVAS else each for entry, each in told.items()}

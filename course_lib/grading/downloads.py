@@ -13,10 +13,11 @@ from dataclasses import dataclass
 from functools import cache
 
 MOODLE, CANVAS = "Moodle", "Canvas"
-_MOODLE = re.compile(r"(?P<own>(?P<name>.+)_(?P<number>\d+)_assignsubmission_[a-z]+)(?:_(?P<file>.*))?", re.DOTALL)
+# What stands first decides: the student's own name for the file, at the end, may look like another one's download.
+_MOODLE = re.compile(r"(?P<own>(?P<name>.+?)_(?P<number>[0-9]+)_assignsubmission_[a-z]+)(?:_(?P<file>.*))?", re.DOTALL)
 _CANVAS = re.compile(
-    r"(?P<own>(?:(?P<name>[^\s.]+?)_(?P<late>LATE_)?(?P<number>\d+)|(?P<anonymous>(?:LATE_)?anon_[^\W_]+)))"
-    r"(?:_(?:(?P<upload>\d{4,})_(?P<file>.+)|(?P<page>(?:text|link)\.html)))?",
+    r"(?P<own>(?:(?P<anonymous>(?:LATE_)?anon_[^\W_]+)|(?P<name>[^\s.]+?)_(?P<late>LATE_)?(?P<number>[0-9]+)))"
+    r"(?:_(?:(?P<upload>[0-9]{4,})_(?P<file>.+)|(?P<page>(?:text|link)\.html)))?",
     re.DOTALL,
 )
 _AGAIN = re.compile(r"(?P<stem>.+?)(?:-\d+)?(?P<kind>\.ipynb\.json|\.[^.]+)?", re.DOTALL)
@@ -63,12 +64,3 @@ def read(name: str) -> Download:
             CANVAS, found["own"], found["name"] or "", found["number"] or "", late, int(found["upload"] or 0), file
         )
     return Download()
-
-
-def own_name(name: str) -> str:
-    """Return the name that a student gave to a file.
-
-    >>> own_name("lovelaceada_12345_678901_helper.py"), own_name("helper.py")
-    ('helper.py', 'helper.py')
-    """
-    return read(name).file or name

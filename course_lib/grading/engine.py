@@ -95,7 +95,10 @@ def judge_task(exercise: Exercise, task: Task, answer: Answerer, seed: int, sear
         # Where no question at all was answered, one about a smaller case would bring no news.
         if search and failures and any(each.value is not None for each in answers):
             problems |= _on_smaller_cases(task, answer, failures, seed)
-        observed = plan.observed(answers) if any(problems.values()) and not mistakes else ""
+        observed = ""
+        if any(problems.values()) and not mistakes:
+            with contextlib.suppress(Exception):  # it is no verdict: whatever came must not stand in the way of one
+                observed = plan.observed(answers)
     verdicts = tuple(Verdict(each, problems[each]) for each in task.properties)
     return TaskResult(task, verdicts, *(*mistakes, None, None)[:2], observed)
 

@@ -5,11 +5,13 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from course_lib.grading.downloads import own_name
+from course_lib.grading.downloads import read
 from course_lib.grading.notebook_file import MOST_CODE, Cell, kind, read_cells
 from course_lib.project import CourseError
 
-_IMPORT = re.compile(r"(?:^|;)[ \t]*(?:from[ \t]+(\w+)[\w.]*[ \t]+import\b|import[ \t]+([\w., \t]+))", re.MULTILINE)
+_IMPORT = re.compile(
+    r"(?:^|;)[ \t]*(?:from[ \t]+(\w+)(?:\.[\w.]*)?[ \t]+import\b|import[ \t]+([\w., \t]+))", re.MULTILINE
+)
 
 
 def imported(source: str) -> set[str]:
@@ -30,7 +32,7 @@ def helpers(path: Path, cells: list[Cell], beside: Iterable[Path]) -> dict[Path,
     `path` is the answer's own; what lies in another folder is not beside it. Raises CourseError for too much code.
     """
     modules = {
-        Path(own_name(each.name)).stem: each
+        Path(read(each.name).file_at_first or each.name).stem: each
         for each in beside
         if kind(each) == ".py" and each.parent == path.parent and each != path and not each.name.startswith("__")
     }

@@ -52,7 +52,7 @@ def check(function: Callable, package: str = OWN) -> None:
     if found is None:
         meant = get_close_matches(str(name), _asked_for(package), n=1, cutoff=0.8)
         instead = f"did you mean {meant[0]}?" if meant else "give check the function that the statement names."
-        print(f"No exercise asks for {name or repr(function)}: {instead}")
+        print(f"No exercise asks for {shorten(str(name or repr(function)), 60)}: {instead}")
         return
     exercise, task = found
     seed = fresh_seed()

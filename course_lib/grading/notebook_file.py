@@ -17,6 +17,7 @@ WHOLE_FILE = "the file"
 NOT_GRADED = "not-graded"  # the tag of a cell that is not part of the answer
 LARGEST = 1 << 25  # bytes; a notebook with many pictures has a tenth of that
 MOST_CELLS, MOST_CODE = 1000, 1_000_000  # characters of code, which are searched again and again
+LONGEST_IMPORT = 1000  # characters
 MOST_STOPS = 50  # cells that did not come to their end; of more, the first are told
 
 
@@ -41,8 +42,8 @@ class Cell:
 
     def gives(self, name: str) -> bool:
         """Tell whether this cell, had it come to its end, would have given something this name."""
-        imported = rf"^[ \t]*(from .* )?import\b.*\b{name}\b"
-        return self.defines(name) or re.search(imported, self.source, re.MULTILINE) is not None
+        lines = (line for line in self.source.splitlines() if line.lstrip().startswith(("import ", "from ")))
+        return self.defines(name) or any(name in re.findall(r"\w+", line[:LONGEST_IMPORT]) for line in lines)
 
 
 @dataclass(frozen=True)

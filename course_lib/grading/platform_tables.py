@@ -9,6 +9,7 @@ Canvas's wants `Student`, `ID` and `Section` in this order, knows an assignment 
 """
 
 import re
+from collections import Counter
 from pathlib import Path
 
 from course_lib.files import write_atomically
@@ -18,6 +19,7 @@ from course_lib.grading.matching import Class
 from course_lib.grading.records import Record
 from course_lib.grading.roster import PARTICIPANT, Person, Roster
 from course_lib.grading.spreadsheet import cell, table
+from course_lib.grading.wording import shorten
 from course_lib.project import CourseError
 
 WORKSHEET = (
@@ -37,7 +39,7 @@ def write_moodle(graded: Class, path: Path) -> None:
         rows = [roster.headers, *(_filled(roster, person, column, record) for person, record in graded.rows if person)]
     else:
         rows = [WORKSHEET]
-        for person, record in graded.rows:
+        for person, record in _told_apart(graded, MOODLE):
             if person or not roster:
                 number = _number(record, MOODLE)
                 identifier = f"{PARTICIPANT}{number}" if number else ""
@@ -65,11 +67,17 @@ def write_canvas(graded: Class, path: Path) -> None:
                 rows.append([*(cells[each] for each in kept), *([_grade(record)] if column is None else [])])
     else:
         rows = [[*STUDENT, header], [*_possible(len(STUDENT)), points]]
-        for person, record in graded.rows:
+        for person, record in _told_apart(graded, CANVAS):
             if person or not roster:
                 who = [_known(roster, person, what) for what in ("other", "login")]
                 rows.append([_name(person, record), _number(record, CANVAS), *who, "", _grade(record)])
     write_atomically(path, table(rows))
+
+
+def _told_apart(graded: Class, platform: str) -> list[tuple[Person | None, Record | None]]:
+    """Return the rows, without those whose number another row has as well: the platform would keep one of the two."""
+    numbers = Counter(_number(record, platform) for _, record in graded.rows)
+    return [row for row in graded.rows if numbers[_number(row[1], platform)] == 1 or not _number(row[1], platform)]
 
 
 def assignment_column(roster: Roster | None, assignment: str) -> str:
@@ -103,6 +111,11 @@ def warnings(graded: Class, formats: list[str]) -> list[str]:
         if unknown:
             why = "name its grading worksheet with --roster, for the participants' numbers"
             said.append(f"Moodle will pass over {unknown} of {len(entered)} grades: {why}")
+    for platform in (each for each in (MOODLE, CANVAS) if each.lower() in formats):
+        kept = _told_apart(graded, platform)
+        doubled = [row[1].submission for row in graded.rows if row not in kept]
+        if doubled and not roster:
+            said.append(f"not entered for {platform}, since they have one number: {shorten(', '.join(doubled), 240)}")
     if "moodle" in formats and roster and roster.of_moodle and "Maximum Grade" in roster.headers:
         column = roster.headers.index("Maximum Grade")
         said += _other_maximum("Moodle", {person.cells[column] for person in roster.people}, points)

@@ -258,4 +258,6 @@ def _believed(told: dict, got: dict[str, torch.Tensor], task: Task, question: As
         raise ValueError("a tensor that an answer may not be")
     after = {name: got[f"argument.{name}"] for name, each in arguments.items() if isinstance(each, torch.Tensor)}
     gradients = {name.removeprefix("gradient."): each for name, each in got.items() if name.startswith("gradient.")}
+    if not all(ordinary(each) and each.is_floating_point() for each in gradients.values()):
+        raise ValueError("a gradient that there cannot be")
     return fitting(values if parts else values[0], after, gradients, task, arguments)

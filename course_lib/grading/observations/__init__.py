@@ -40,7 +40,8 @@ def _of_gradients(graded: list[Graded]) -> str:
     for name in graded[0][2] if graded else ():
         seen = [Seen(arguments, got[name], expected[name]) for arguments, got, expected in graded if name in got]
         wrong = [each for each in seen if not each.right]
-        if len(wrong) >= LEAST and all(each.got.shape == each.expected.shape for each in wrong):
+        fit = all((each.got.shape, each.got.dtype) == (each.expected.shape, each.expected.dtype) for each in wrong)
+        if len(wrong) >= LEAST and fit:
             found = next(chain(related(seen), inputs(seen), entries(wrong)), "")
             if found == "each number is 0":
                 found = "it is 0: the way to it is cut, as `detach`, `.data` or `no_grad` cut it"

@@ -210,8 +210,13 @@ def _left_behind(arguments: dict[str, Any]) -> bool:
 def _same_again(function: Callable, arguments: dict[str, Any], first: tuple[torch.Tensor, ...]) -> bool:
     """Tell whether a second call with the very same tensors gives what the first gave."""
     again = function(**arguments)
-    both = zip(first, (again,) if torch.is_tensor(again) else again, strict=True)
-    return all(torch.allclose(one, other, rtol=1e-4, atol=1e-5, equal_nan=True) for one, other in both)
+    second = [torch.tensor(each) if isinstance(each, bool) else each for each in _parts(again)]
+    if len(second) != len(first) or _unfit(tuple(second)):
+        return False
+    return all(
+        one.shape == other.shape and torch.allclose(one.double(), other.double(), rtol=1e-4, atol=1e-5, equal_nan=True)
+        for one, other in zip(first, second, strict=True)
+    )
 
 
 def _shapes(state: dict[str, torch.Tensor]) -> str:
@@ -224,10 +229,13 @@ def ordinary(tensor: torch.Tensor) -> bool:
     return tensor.dtype in ORDINARY and tensor.dim() <= MOST_AXES and not tensor.is_quantized
 
 
+def _parts(value: Any) -> tuple:
+    return value if isinstance(value, tuple) and value else (value,)
+
+
 def _unfit(value: Any) -> dict[str, Any] | None:
     """Say what is wrong with something that is no tensor, or no tuple of tensors, of the plainest kind."""
-    parts = value if isinstance(value, tuple) and value else (value,)
-    for each in parts:
+    for each in _parts(value):
         if type(each) not in (torch.Tensor, torch.nn.Parameter):
             return {"kind": "value", "got": "None" if each is None else type(each).__name__}
         if each.layout != torch.strided or each.device.type != "cpu" or each.is_nested:
