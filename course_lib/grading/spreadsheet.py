@@ -9,7 +9,7 @@ from collections.abc import Iterable
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")  # a spreadsheet executes a cell that begins with one of these
 
 # A spreadsheet that separates by semicolons begins a new cell there.
-BEHIND_A_BORDER = re.compile(r"([;\t])(\s*[=+\-@])")
+BEHIND_A_BORDER = re.compile(r"(;)(\s*[=+\-@])")
 
 
 def cell(text: str) -> str:

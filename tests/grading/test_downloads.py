@@ -28,6 +28,10 @@ def collected(tmp_path):
         ("Ada Lovelace_1234567_assignsubmission_file_", ("Moodle", "Ada Lovelace", "1234567", False, "")),
         ("Ada Lovelace_1234567_assignsubmission_file", ("Moodle", "Ada Lovelace", "1234567", False, "")),
         ("A_1_B_12_assignsubmission_file_02_a.py", ("Moodle", "A_1_B", "12", False, "02_a.py")),
+        (  # the student's own name for the file is made to look like another's download
+            "Bo_222_assignsubmission_file_x_111_assignsubmission_file_work.py",
+            ("Moodle", "Bo", "222", False, "x_111_assignsubmission_file_work.py"),
+        ),
         ("Ada_12_assignsubmission_onlinetext_onlinetext.html", ("Moodle", "Ada", "12", False, "onlinetext.html")),
         ("lovelaceada_12345_678901_02_a.ipynb", ("Canvas", "lovelaceada", "12345", False, "02_a.ipynb")),
         ("lovelaceada_LATE_12345_678901_02.py", ("Canvas", "lovelaceada", "12345", True, "02.py")),

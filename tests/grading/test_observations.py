@@ -135,3 +135,19 @@ def test_a_report_shows_what_was_observed_above_the_properties(capsys):
     attend = attend_with(lambda right, weights, values: right.square())
     check(attend)
     assert capsys.readouterr().out.splitlines()[1] == "  each number is the square of the one that is expected"
+
+
+def test_a_truth_value_may_leave_gradients_behind():
+    """A right answer that calls `backward` is called twice, and both answers are plain truth values."""
+
+    def gradient_is_right(function, gradient, inputs):
+        ahead = inputs.double().detach().requires_grad_()
+        function(ahead).backward()
+        inputs.requires_grad_()
+        inputs.grad = torch.zeros_like(inputs)
+        return bool((ahead.grad - gradient(inputs.double())).abs().max() <= 1e-6)
+
+    exercise, task = COURSE.find_task("gradient_is_right")
+    result = judge_task(exercise, task, in_process(gradient_is_right, task, exercise.forbidden), 0)
+    kinds = {each.problem.kind for each in result.verdicts if each.problem}
+    assert result.earned and not kinds & {"crash", "unsteady"}

@@ -53,7 +53,7 @@ these are twice the parts: the scores plus and minus their transpose are to be h
 
 sign turned => the parts add up to the scores
 + return (scores + transposed) / 2, (transposed - scores) / 2
-the second part has the wrong sign: it is the scores minus their transpose, not the reverse
+the second part has the wrong sign: it is the scores minus their transpose, and the scores are query by key, `q @ k.mT`
 
 parts exchanged => shared projections make the second part 0
 + return (scores - transposed) / 2, (scores + transposed) / 2

@@ -118,7 +118,8 @@ this reads one column too far to the left: offset -reach is column 0, so offset 
 one column off, to the right => within reach, each offset has its own entry
 + offset = key_position - query_position
 + return table[:, (offset + reach + 1).clamp(0, 2 * reach)]
-this reads one column too far to the right: the middle of 2 reach + 1 columns is column `reach`, not `reach + 1`
+this reads one column too far to the right: the middle of 2 reach + 1 columns is column `reach`,
+and the last query stands at the last key
 
 reach taken for the width => within reach, each offset has its own entry
 + offset = key_position - query_position

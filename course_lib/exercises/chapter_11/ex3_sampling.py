@@ -157,7 +157,7 @@ this takes one threshold for all rows: every row of logits has its own k most pr
 scores divided in place => the k most probable sum to one
 + logits /= temperature
 + allowed = logits.masked_fill(rank >= k, float("-inf"))
-`logits /= temperature` divides the caller's own logits; `logits / temperature` makes new ones
+this writes into the caller's own logits, as `logits /= temperature` does; `logits / temperature` makes new ones
 
 not renormalised, by topk => the k most probable sum to one
 - order = logits.argsort(dim=-1, descending=True)
@@ -437,7 +437,7 @@ scores divided in place => the most probable are left, and sum to one
 - probabilities = (logits / temperature).softmax(dim=-1)
 + logits /= temperature
 + probabilities = logits.softmax(dim=-1)
-`logits /= temperature` divides the caller's own logits; `logits / temperature` makes new ones
+this writes into the caller's own logits, as `logits /= temperature` does; `logits / temperature` makes new ones
 
 no way back => the most probable are left, and sum to one
 - kept = torch.where(before < p, falling, 0.0)
