@@ -28,7 +28,8 @@ def explore_masking(query: torch.Tensor, key: torch.Tensor) -> HTML:
         widths.append(4 * widths[-1])
     if widths[-1] != sizes["d_key"]:
         raise ValueError(f"d_key is {sizes['d_key']}, expected a power of 4: 1, 4, 16, ...")
-    scores = [(query[:, :width] @ key[:, :width].T) for width in widths]  # (token, token) each
+    exact_query, exact_key = query.double(), key.double()  # so that every processor rounds to the same four digits
+    scores = [exact_query[:, :width] @ exact_key[:, :width].T for width in widths]  # (token, token) each
     _, unmasked = scaled_dot_product_attention(query, key, key)  # (token, token)
     allowed = causal_mask(sizes["token"])  # (token, token)
     tokens = [str(1 + token) for token in range(sizes["token"])]
