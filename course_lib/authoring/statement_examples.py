@@ -15,7 +15,7 @@ from course_lib.grading.reports.as_code import assignments, literal
 from course_lib.grading.reports.evidence import same
 from course_lib.grading.sandbox.worker.attempt import Given, Value
 
-WIDTH = 80  # characters of a line
+WIDTH = 74  # characters of a line, as of all code that the book shows
 DECIMALS = 4  # of what comes out: enough to recognise it
 MOST_LINES = 24  # of one cell
 LONGEST_FUNCTION = 150  # characters
