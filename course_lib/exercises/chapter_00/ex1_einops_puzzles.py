@@ -56,6 +56,7 @@ EXERCISE = Exercise(
             edges=(
                 {"images": torch.tensor([[[[1.0]]], [[[2.0]]]])},  # sizes of one
                 {"images": torch.tensor([[[[1.0], [2.0]], [[3.0], [4.0]]]])},  # one picture, one column
+                {"images": torch.arange(10.0).reshape(1, 5, 1, 2)},  # more channels than red, green and blue
             ),
             reference=lambda images: images.permute(0, 2, 3, 1),
             mistakes="""
