@@ -2,6 +2,8 @@
 
 import contextlib
 import errno
+import mmap
+import re
 import shutil
 import stat
 import zipfile
@@ -17,21 +19,26 @@ from course_lib.project import CourseError
 
 ARCHIVE = ".zip"
 READ = (".ipynb", ".py", ARCHIVE)  # of any other kind only the name counts
-UNPACKED = ".unpacked"
+UNPACKED, ONE_UNPACKED = ".unpacked", "course-unpacked-"  # folders that are gone when the grading is over
 RATIO, RATIO_FROM = 100, 1 << 20  # text becomes ten times smaller; below so many bytes nobody is hurt
 ENCRYPTED = 0x1  # a flag of an entry
+ENTRY = b"PK\x01\x02"  # with which each entry of an archive's list of contents begins
 OURS = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS, errno.EMFILE)  # no fault of who made an archive
 
 
 @dataclass(frozen=True)
 class Bounds:
-    """How much may be in an archive: files, and bytes once they are unpacked."""
+    """How much may be in an archive: files, and bytes once they are unpacked.
+
+    What swells far more than text does is refused with its archive, or, where `spare_others`, is left empty by itself.
+    """
 
     files: int
     size: int
+    spare_others: bool = False
 
 
-ONE_STUDENT, WHOLE_CLASS = Bounds(2_000, 1 << 27), Bounds(100_000, 1 << 32)
+ONE_STUDENT, WHOLE_CLASS = Bounds(2_000, 1 << 27), Bounds(100_000, 1 << 32, spare_others=True)
 
 
 def unpack(archive: Path, into: Path, bounds: Bounds = ONE_STUDENT) -> None:
@@ -43,6 +50,7 @@ def unpack(archive: Path, into: Path, bounds: Bounds = ONE_STUDENT) -> None:
     if archive.is_symlink() or not archive.is_file():
         raise CourseError(f"{archive} cannot be unpacked: it is a link or no ordinary file")
     try:
+        _bounded_list(archive, bounds)
         with zipfile.ZipFile(archive) as opened:
             for entry, path in _checked(archive, opened.infolist(), bounds):
                 target = into / path
@@ -65,6 +73,14 @@ def unpack(archive: Path, into: Path, bounds: Bounds = ONE_STUDENT) -> None:
         raise CourseError(f"{archive} cannot be unpacked: it is compressed in an unusual way") from error
 
 
+def _bounded_list(archive: Path, bounds: Bounds) -> None:
+    """Raise CourseError for an archive whose list of contents, which zipfile holds in memory, may be too long."""
+    with archive.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        entries = sum(1 for _ in re.finditer(ENTRY, content))
+        if entries > bounds.files:  # never fewer than there are, and in what is compressed none by chance
+            raise CourseError(f"{archive} is not unpacked: it holds more than {bounds.files:,} files")
+
+
 def _swells(entry: zipfile.ZipInfo) -> bool:
     """Tell whether an entry becomes far larger than text can, as one does that is made to fill a disk."""
     return entry.file_size > max(RATIO_FROM, RATIO * entry.compress_size)
@@ -74,8 +90,6 @@ def _checked(
     archive: Path, entries: list[zipfile.ZipInfo], bounds: Bounds
 ) -> list[tuple[zipfile.ZipInfo, PurePosixPath]]:
     """Return each entry with its path; raises CourseError for what is not to be unpacked."""
-    if len(entries) > bounds.files:
-        raise CourseError(f"{archive} is not unpacked: it holds more than {bounds.files:,} files")
     size = sum(min(entry.file_size, LARGEST) for entry in entries if kind(Path(entry.filename)) in READ)
     if size > bounds.size:
         raise CourseError(f"{archive} is not unpacked: it would become {size >> 20:,} MB")
@@ -89,7 +103,7 @@ def _checked(
             raise CourseError(f"{archive} is not unpacked: {shown!r} is a link")
         if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
             raise CourseError(f"{archive} is not unpacked: it is compressed in an unusual way")
-        if bounds is ONE_STUDENT and _swells(entry):
+        if _swells(entry) and not bounds.spare_others:
             raise CourseError(f"{archive} is not unpacked: {shown!r} would become {entry.file_size >> 20:,} MB")
         if entry.flag_bits & ENCRYPTED:
             raise CourseError(f"{archive} is not unpacked: it is encrypted")
@@ -97,6 +111,15 @@ def _checked(
             raise CourseError(f"{archive} is not unpacked: it holds two files {shown!r}")
         found[path] = entry
     return [(entry, path) for path, entry in found.items()]
+
+
+def in_archive(path: str) -> bool:
+    """Tell whether a file was in an archive, so that it is there while it is graded, and gone afterwards.
+
+    >>> in_archive("/tmp/course-unpacked-x3/0/02.py"), in_archive("/submissions/ada/02.py")
+    (True, False)
+    """
+    return any(part == UNPACKED or part.startswith(ONE_UNPACKED) for part in Path(path).parts)
 
 
 @contextlib.contextmanager

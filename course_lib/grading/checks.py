@@ -36,6 +36,17 @@ def differs(got: torch.Tensor, expected: torch.Tensor, tolerance: float = ROUNDI
     return ~((got - expected).abs_() <= allowed)
 
 
+def alike(one: torch.Tensor, other: torch.Tensor, tolerance: float = ROUNDING) -> bool:
+    """Tell whether two tensors are of one shape and kind and, up to rounding, of the same numbers; nan equals nan.
+
+    >>> alike(torch.tensor([1.0, torch.nan]), torch.tensor([1.000001, torch.nan])), alike(torch.ones(1), torch.ones(2))
+    (True, False)
+    """
+    if one.shape != other.shape or one.dtype != other.dtype:
+        return False
+    return torch.allclose(one, other, rtol=10 * tolerance, atol=tolerance, equal_nan=True)
+
+
 def difference(
     case: Case, got: torch.Tensor, expected: torch.Tensor, tolerance: float = ROUNDING, kind: str = "value", **said: str
 ) -> Problem | None:

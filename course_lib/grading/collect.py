@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from course_lib.grading import downloads
-from course_lib.grading.archives import ARCHIVE, unpack
+from course_lib.grading.archives import ARCHIVE, ONE_UNPACKED, unpack
 from course_lib.grading.catalogue import Catalogue
 from course_lib.grading.downloads import CANVAS, Download
 from course_lib.grading.notebook_file import kind, read_cells
@@ -102,7 +102,7 @@ def opened(paths: Iterable[str]) -> Iterator[tuple[list[Path], list[str]]]:
 
     An archive within an archive stays closed.
     """
-    with tempfile.TemporaryDirectory(prefix="course-unpacked-") as folder:
+    with tempfile.TemporaryDirectory(prefix=ONE_UNPACKED) as folder:
         files, faults = [], []
         for number, path in enumerate(map(Path, paths)):
             if kind(path) != ARCHIVE:

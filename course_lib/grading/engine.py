@@ -16,7 +16,7 @@ from functools import cached_property, lru_cache
 import torch
 
 from course_lib.grading.call import Answer, Answerer, Asked, Round, ask
-from course_lib.grading.checks import ROUNDING, Phase
+from course_lib.grading.checks import ROUNDING, Phase, alike
 from course_lib.grading.exercise import Case, Exercise, Mistake, Property, Question, Reply, Task
 from course_lib.grading.observations import observe
 from course_lib.grading.problem import Problem
@@ -379,7 +379,7 @@ def _same_gradients(function: Callable, task: Task, forbidden, seen: list[tuple[
         wrong = ask(function, task, asked, forbidden)
         if (wrong.value is None) != (answer.value is None) or wrong.gradients.keys() != answer.gradients.keys():
             return False
-        if not all(_alike(wrong.gradients[name], each, 10 * ROUNDING) for name, each in answer.gradients.items()):
+        if not all(alike(wrong.gradients[name], each, 10 * ROUNDING) for name, each in answer.gradients.items()):
             return False
     return True
 
@@ -393,13 +393,7 @@ def _equal(one: Value | None, other: Value | None) -> bool:
         return one is other
     if isinstance(one, tuple) != isinstance(other, tuple) or len(_tuple(one)) != len(_tuple(other)):
         return False
-    return all(map(_alike, _tuple(one), _tuple(other)))
-
-
-def _alike(one: torch.Tensor, other: torch.Tensor, tolerance: float = ROUNDING) -> bool:
-    if one.shape != other.shape or one.dtype != other.dtype:
-        return False
-    return torch.allclose(one, other, rtol=10 * tolerance, atol=tolerance, equal_nan=True)
+    return all(map(alike, _tuple(one), _tuple(other)))
 
 
 def _tuple(value: Value) -> tuple[torch.Tensor, ...]:

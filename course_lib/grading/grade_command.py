@@ -1,55 +1,41 @@
 """`course grade`: from a folder of submissions to a gradebook and the files made from it, in one sitting or several."""
 
 import contextlib
-import multiprocessing
 import os
 import platform
 import re
 import signal
-import socket
-import statistics
-import sys
 import threading
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Executor, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Executor, wait
 from dataclasses import fields
 from itertools import islice
 from pathlib import Path
 
 import torch
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-from rich.table import Table
-from rich.text import Text
 
 import course_lib
-from course_lib.grading import exports, platform_tables, regrade
+from course_lib.grading import exports, grade_said, platform_tables, regrade
 from course_lib.grading.archives import folder_of
 from course_lib.grading.catalogue import OWN, Catalogue, catalogue
 from course_lib.grading.collect import Found, chapters_answered, find_submissions
 from course_lib.grading.engine import fresh_seed
 from course_lib.grading.gradebook import Gradebook, storable
 from course_lib.grading.grader import Settings, digest, grade_submission
-from course_lib.grading.matching import ASSIGNMENT, ROSTER, Class, class_of, late
-from course_lib.grading.records import GRADED, STOPPED, UNGRADED, UNREADABLE, Record
-from course_lib.grading.reports.eye import TITLES, Look, looks
+from course_lib.grading.matching import ASSIGNMENT, ROSTER, class_of
+from course_lib.grading.records import UNGRADED, Record
+from course_lib.grading.reports.eye import looks
 from course_lib.grading.roster import parse, read_roster
-from course_lib.grading.sandbox import probe, tiers
+from course_lib.grading.sandbox import probe
 from course_lib.grading.sandbox.limits import Limits
 from course_lib.grading.wording import shorten
+from course_lib.grading.workers import workers_for
 from course_lib.project import CourseError
 
 GRADEBOOK = "gradebook.sqlite"
 EDITION = "edition"  # the fact that tells how the exercises were written
 IN_FLIGHT = 256  # submissions handed out at a time: enough for a cluster, little enough to hold in memory
-CONNECT_WITHIN = 10  # seconds
-URGENT = (UNGRADED, STOPPED, UNREADABLE, GRADED)  # what a person should look at first
-ROWS_SHOWN, NAMES_SHOWN = 20, 10
-BANDS = (0, 20, 40, 60, 80, 100)  # percent; full points stand alone
-LOOKS_SHOWN = 5
-LONGEST_BAR = 40
 _ALONE = threading.Lock()
 
 
@@ -91,7 +77,7 @@ def grade(
     here = _here(probe.strongest(unsafe))
     with contextlib.ExitStack() as stack:
         found = _found(stack.enter_context(folder_of(folder, out)), out)
-        workers = stack.enter_context(_workers(jobs, scheduler, executor))
+        workers = stack.enter_context(workers_for(jobs, scheduler, executor))
         if path.exists():
             gradebook = stack.enter_context(_continued(course, path, here, asked, again, resume))
         else:
@@ -102,28 +88,28 @@ def grade(
         if again and not (resume and regrade.unfinished(gradebook)):
             regrade.begin(gradebook, here | {EDITION: course.edition(gradebook.facts["exercises"].split())})
         settings = _settings(gradebook.facts)
-        _introduce(course, folder, found, settings)
+        grade_said.introduce(course, folder, found, settings)
         work = _left_to_do(gradebook, found, gone)
         formats = exports.known([*formats, *exports.present(out)])  # none is left behind that says something older
         try:
-            with _told_to_stop() as told, _progress_bar() as progress:
+            with _told_to_stop() as told, grade_said.progress_bar() as progress:
                 for record in progress.track(_graded(work, settings, workers), total=len(work)):
                     gradebook.add(record)
                     if told.is_set():
                         raise KeyboardInterrupt
             written = exports.export(gradebook, out, formats)
         except KeyboardInterrupt:
-            typer.echo(f"stopped; {_ways_on(path)}", err=True)
+            typer.echo(f"stopped; {grade_said.ways_on(path)}", err=True)
             raise
         except Exception as error:  # a full disk, a pool whose process died, a cluster that went away
-            why = shorten(printable(": ".join(filter(None, [type(error).__name__, str(error)]))), 240)
-            raise CourseError(f"stopped by {why}; {_ways_on(path)}") from error
+            why = shorten(grade_said.printable(": ".join(filter(None, [type(error).__name__, str(error)]))), 240)
+            raise CourseError(f"stopped by {why}; {grade_said.ways_on(path)}") from error
         graded, facts = class_of(gradebook), gradebook.facts
         records = graded.records
-        _summarise(records)
+        grade_said.summarise(records)
         regrade.finish(gradebook)
-    _compare(graded, formats)
-    _for_the_eye(looks(records, facts, out), out)
+    grade_said.compare(graded, formats)
+    grade_said.for_the_eye(looks(records, facts, out), out)
     typer.echo(f"written: {', '.join(map(str, [path, *written]))}")
     return 1 if any(record.status == UNGRADED for record in records) else 0
 
@@ -148,17 +134,10 @@ def _found(folder: Path, out: Path) -> list[Found]:
     names = [storable(each.name) for each in collected.found]
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
-        raise CourseError(f"two submissions have names that read {printable(twice)}: rename one of them")
-    _list("passed over, since neither a folder nor .ipynb, .py or .zip", collected.left)
-    _list("passed over, since the same student handed it in again later", collected.replaced)
+        raise CourseError(f"two submissions have names that read {grade_said.printable(twice)}: rename one of them")
+    grade_said.list_names("passed over, since neither a folder nor .ipynb, .py or .zip", collected.left)
+    grade_said.list_names("passed over, since the same student handed it in again later", collected.replaced)
     return collected.found
-
-
-def _list(what: str, names: list[str]) -> None:
-    """Say what is true of these names, where there are any."""
-    more = f" and {len(names) - NAMES_SHOWN} more" if len(names) > NAMES_SHOWN else ""
-    if names:
-        typer.echo(f"{what}: {', '.join(map(printable, names[:NAMES_SHOWN]))}{more}")
 
 
 def _here(tier: str) -> dict[str, str]:
@@ -249,7 +228,7 @@ def _left_to_do(gradebook: Gradebook, found: list[Found], gone: list[str]) -> li
     digests = gradebook.digests()
     for submission in gone:
         gradebook.drop(submission)
-        typer.echo(f"dropped, since it is no longer there: {printable(submission)}")
+        typer.echo(f"dropped, since it is no longer there: {grade_said.printable(submission)}")
     ungraded = gradebook.with_status(UNGRADED)
     work, again = [], 0
     for each in found:
@@ -302,157 +281,3 @@ def _told_to_stop() -> Iterator[threading.Event]:
         yield told
     finally:
         signal.signal(signal.SIGINT, earlier)
-
-
-@contextlib.contextmanager
-def _workers(jobs: int, scheduler: str | None, executor: Executor | None) -> Iterator[Executor | None]:
-    """Yield what does the work, and end what was started for it; None where this process is to do it."""
-    if executor is not None:
-        yield executor
-    elif scheduler is not None:
-        with _cluster(scheduler) as client:
-            yield client.get_executor()
-    elif jobs > 1:
-        # Not by fork: this process may have threads. A fork server was not faster, and there is none on some systems.
-        pool = ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn"), _end_with_the_parent)
-        # All are started here, and Ctrl-C, which the terminal sends to each of them, is left to this process.
-        earlier = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-        for _ in range(jobs):
-            pool.submit(os.getpid)
-        signal.pthread_sigmask(signal.SIG_SETMASK, earlier)
-        try:
-            yield pool
-        finally:
-            pool.shutdown(cancel_futures=True)
-    else:
-        yield None
-
-
-def _end_with_the_parent() -> None:
-    """End this process when its parent has, even by a kill: a pool's processes would wait for work for ever."""
-
-    def watch() -> None:
-        multiprocessing.parent_process().join()
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()
-
-
-@contextlib.contextmanager
-def _cluster(address: str) -> Iterator:
-    """Yield a client of the Dask cluster whose scheduler has this address."""
-    try:
-        from distributed import Client
-        from distributed.comm import get_address_host_port
-    except ImportError as error:
-        raise CourseError("--scheduler needs Dask: pip install 'course_lib[dask]'") from error
-    try:
-        # Asked first whether somebody is there, since a client that finds nobody complains again while it is deleted.
-        socket.create_connection(get_address_host_port(address), CONNECT_WITHIN).close()
-        client = Client(address, timeout=CONNECT_WITHIN, set_as_default=False)
-    except (OSError, ValueError) as error:
-        raise CourseError(f"no Dask scheduler answers at {address!r}: expected one such as tcp://host:8786") from error
-    with client:
-        yield client
-
-
-# ---------------------------------------------------------------- what is said
-
-
-def _introduce(course: Catalogue, folder: Path, found: list[Found], settings: Settings) -> None:
-    points = sum(course.find(id).points for id in settings.exercises)
-    lock = "none (--unsafe)" if settings.tier == tiers.PROCESS else settings.tier
-    typer.echo(f"submissions: {len(found)} in {folder}")
-    typer.echo(f"exercises: {', '.join(settings.exercises)} ({points} points)")
-    typer.echo(f"sandbox: {lock}; limit: {settings.limits.wall:g} s a submission; seed: {settings.seed}")
-
-
-def _ways_on(path: Path) -> str:
-    return f"what is graded is kept in {path}, and the same command with --resume goes on from there"
-
-
-def _progress_bar() -> Progress:
-    """Return a progress bar, which shows only where a person is there to see it."""
-    columns = TextColumn("grading"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
-    return Progress(*columns, console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty())
-
-
-def _summarise(records: list[Record]) -> None:
-    """Print the submissions that a person should look at first, and how the class did."""
-    console = Console(highlight=False)
-    urgent = sorted(records, key=lambda record: (URGENT.index(record.status), record.earned or 0, record.submission))
-    table = Table(box=None, pad_edge=False)
-    table.add_column("submission", no_wrap=True, overflow="ellipsis", max_width=console.width // 2)
-    table.add_column("points", no_wrap=True, justify="right")
-    table.add_column("status")
-    for record in urgent[:ROWS_SHOWN]:
-        status = f"{record.status}: {shorten(printable(record.reason), 120)}" if record.reason else record.status
-        points = "-" if record.earned is None else f"{record.earned}/{record.points}"
-        table.add_row(Text(printable(record.submission)), points, Text(status))
-    console.print(table)
-    if len(urgent) > ROWS_SHOWN:
-        typer.echo(f"... and {len(urgent) - ROWS_SHOWN} more")
-    marked = [record for record in records if record.status != UNGRADED]
-    if marked:
-        typer.echo("\n" + _distribution([record.earned for record in marked], marked[0].points))
-
-
-def _compare(graded: Class, formats: Sequence[str]) -> None:
-    """Print who came late, and where roster and submissions do not agree."""
-    _list("late, says the platform", [record.submission for record in graded.records if late(record)])
-    if graded.roster:
-        people = len(graded.roster.people)
-        typer.echo(f"roster: {people} people, {people - len(graded.missing)} with a submission")
-        _list("without a submission", [person.name for person in graded.missing])
-        for submission, why in graded.unmatched.items():
-            typer.echo(f"not entered for anybody: {printable(submission)}: {printable(why)}")
-    for sentence in platform_tables.warnings(graded, list(formats)):
-        typer.echo(sentence)
-
-
-def _for_the_eye(seen: list[Look], out: Path) -> None:
-    """Print the first of what a teacher should look at, with the commands for it."""
-    if not seen:
-        return
-    kinds = Counter(each.kind for each in seen)
-    counted = (f"{title}: {kinds[kind]}" for kind, title in TITLES.items() if kind in kinds)
-    typer.echo("\n".join(["\nThese need your eye.", *counted]))
-    for each in seen[:LOOKS_SHOWN]:
-        about = f"{printable(shorten(each.submission, 60))}{each.exercise and f', {each.exercise}'}"
-        typer.echo("\n".join([f"  {about}: {shorten(each.sentence, 400)}", *(f"    {line}" for line in each.commands)]))
-    if len(seen) > LOOKS_SHOWN:
-        typer.echo(f"  ... and {len(seen) - LOOKS_SHOWN} more, on the page that `course report {out}` writes")
-    typer.echo("")
-
-
-def _distribution(earned: list[int], points: int) -> str:
-    """Return mean and median, and how many submissions are in each band of the points.
-
-    >>> print(_distribution([0, 5, 6, 10, 10], 10))
-    mean 6.2 of 10, median 6, over 5 submissions
-      0 to  19 %    1  #
-     20 to  39 %    0
-     40 to  59 %    1  #
-     60 to  79 %    1  #
-     80 to  99 %    0
-           100 %    2  ##
-    """
-    counts = [0] * len(BANDS)
-    for each in earned:
-        counts[max(number for number, least in enumerate(BANDS) if 100 * each >= least * points)] += 1
-    scale = max(1.0, max(counts) / LONGEST_BAR)
-    names = [f"{low:>3} to {high - 1:>3} %" for low, high in zip(BANDS, BANDS[1:], strict=False)] + ["       100 %"]
-    lines = [
-        f"{name} {count:>4}  {'#' * round(count / scale)}".rstrip() for name, count in zip(names, counts, strict=True)
-    ]
-    summary = f"mean {statistics.mean(earned):.1f} of {points}, median {statistics.median(earned):g}"
-    return "\n".join([f"{summary}, over {len(earned)} submissions", *lines])
-
-
-def printable(text: str) -> str:
-    r"""Spell out what a terminal would obey rather than show; a student chose the name.
-
-    >>> print(printable("ann\x1b[2J"))
-    ann\x1b[2J
-    """
-    return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text)

@@ -9,7 +9,8 @@ from pathlib import Path
 import typer
 
 from course_lib.grading import exports
-from course_lib.grading.grade_command import GRADEBOOK, printable
+from course_lib.grading.grade_command import GRADEBOOK
+from course_lib.grading.grade_said import printable
 from course_lib.grading.gradebook import Gradebook, storable
 from course_lib.grading.judgements import comment_in_words, in_points, in_words, outdated_in_words
 from course_lib.grading.nearest import did_you_mean

@@ -3,6 +3,8 @@
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+ALIKE = 0.8  # of two names that are nearly the same, such as with a letter too many
+
 
 def nearest(name: str, known: Iterable[str], cutoff: float = 0.6) -> str:
     """Return the known name that is most like this one, whatever the case of its letters; nothing where none is.

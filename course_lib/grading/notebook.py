@@ -5,7 +5,6 @@ import io
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from course_lib.grading.call import patient
 from course_lib.grading.catalogue import OWN, catalogue
 from course_lib.grading.engine import TaskResult, fresh_seed, judge_task
 from course_lib.grading.exercise import Exercise, Task
+from course_lib.grading.nearest import ALIKE, nearest
 from course_lib.grading.reports import learner, learner_html
 from course_lib.grading.sandbox.limits import Limits
 from course_lib.grading.sandbox.worker.attempt import at_most, attempt
@@ -50,8 +50,8 @@ def check(function: Callable, package: str = OWN) -> None:
     known = (catalogue(package).find_task(each) for each in called if each)
     found = next(filter(None, known), None) if callable(function) else None
     if found is None:
-        meant = get_close_matches(str(name), _asked_for(package), n=1, cutoff=0.8)
-        instead = f"did you mean {meant[0]}?" if meant else "give check the function that the statement names."
+        meant = nearest(str(name), _asked_for(package), ALIKE)
+        instead = f"did you mean {meant}?" if meant else "give check the function that the statement names."
         print(f"No exercise asks for {shorten(str(name or repr(function)), 60)}: {instead}")
         return
     exercise, task = found

@@ -4,12 +4,12 @@ import json
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from difflib import get_close_matches
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from course_lib.grading.causes import cause
+from course_lib.grading.nearest import ALIKE, nearest
 from course_lib.grading.wording import shorten
 from course_lib.project import CourseError
 
@@ -18,6 +18,7 @@ NOT_GRADED = "not-graded"  # the tag of a cell that is not part of the answer
 LARGEST = 1 << 25  # bytes; a notebook with many pictures has a tenth of that
 MOST_CELLS, MOST_CODE = 1000, 1_000_000  # characters of code, which are searched again and again
 LONGEST_IMPORT = 1000  # characters
+MOST_VALUES = 1_000_000  # in the file of a notebook; pictures are one each
 MOST_STOPS = 50  # cells that did not come to their end; of more, the first are told
 
 
@@ -89,8 +90,8 @@ class Submission:
             sentence += f"; so {' and '.join(lost)} {'is' if len(lost) == 1 else 'are'} not defined"
         if absent:
             sentence += f"{'; it' if sentence else ''} does not define {' or '.join(absent)}"
-            near = {name: get_close_matches(name, set(self.written) - self.defined, n=1, cutoff=0.8) for name in absent}
-            meant = [f"{found[0]} is meant for {name}" for name, found in near.items() if found]
+            near = {name: nearest(name, set(self.written) - self.defined, ALIKE) for name in absent}
+            meant = [f"{found} is meant for {name}" for name, found in near.items() if found]
             sentence += f" (perhaps {', and '.join(meant)})" if meant else ""
         return f"{self.path}: {sentence}" if blamed else f"{self.path}{sentence}"
 
@@ -175,6 +176,8 @@ def _from_notebook(text: str) -> list[tuple[str, list[str]]]:
     A notebook is a small JSON file. nbformat would read it as well, but importing nbformat takes as long as importing
     torch, and a learner would wait for both.
     """
+    if sum(map(text.count, ",[{")) > MOST_VALUES:  # each becomes an object, of some hundred bytes
+        raise ValueError(f"it holds more than {MOST_VALUES:,} values")
     notebook = json.loads(text)
     if not isinstance(notebook, dict) or notebook.get("nbformat") != 4:
         raise ValueError("it is not a notebook of format 4, the one that Jupyter writes")

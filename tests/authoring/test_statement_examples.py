@@ -40,7 +40,7 @@ def test_what_goes_in_gives_what_has_to_come_out(chapter):
                 exec(f"# Example {source}", names)
                 case = task.examples[number]
                 assert close(task.reference(**{name: names[name] for name in case}), names["expected"])
-            assert not asked_for.intersection(*map(set, task.examples))  # an example must not hide an answer
+            assert not asked_for & set(task.examples[0])  # an example must not hide an answer
 
 
 def test_an_example_that_nobody_reads_or_that_stands_there_already_is_left_out():

@@ -37,7 +37,7 @@ def attempt(act):
         act()
     except Exception:
         pass
-attempt(lambda: open("/root/.ssh/id"))
+attempt(lambda: open("/secrets/key"))
 attempt(lambda: open("notes.txt", "w"))
 attempt(lambda: os.remove("/usr/lib/x"))
 attempt(lambda: socket.create_connection(("example.org", 80)))
@@ -48,7 +48,7 @@ open(os.devnull).close()
 open(os.__file__).close()
 """
 TRIED = [
-    "it tried to read the file /root/.ssh/id",
+    "it tried to read the file /secrets/key",
     "it tried to write the file notes.txt",
     "it tried to change a file /usr/lib/x",
     "it tried to open a connection example.org",

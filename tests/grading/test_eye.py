@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from course_lib.grading import grade_command
+from course_lib.grading import grade_said
 from course_lib.grading.records import ENDLESS, GRADED, REFUSED, RESCUE, Event, Finding, Judgement, Record
 from course_lib.grading.reports.class_report import write_report
 from course_lib.grading.reports.eye import OUTDATED, command, looks
@@ -55,13 +55,21 @@ def test_what_one_file_tried_is_one_thing_to_look_at():
     assert found.sentence == "it tried 0; it tried 1; it tried 2; it tried 3; and 2 more"
 
 
+def test_no_command_leads_to_a_file_that_was_in_an_archive():
+    for file in ("/grades/.unpacked/ann/02.py", "/tmp/course-unpacked-x3/0/02.py"):
+        tried = (Event(REFUSED, "", "it tried", file),)
+        (found,) = looks([Record("ann.zip", "", GRADED, "", (FINDING,), events=tried)], FACTS, Path("grades"))
+        assert found.sentence == "it tried; to check 02.py, unpack its archive first"
+        assert found.commands == ("course judge grades ann.zip",)
+
+
 def test_the_terminal_shows_the_first_and_says_where_the_rest_is(capsys):
-    grade_command._for_the_eye(looks(RECORDS * 2, FACTS, Path("grades")), Path("grades"))
+    grade_said.for_the_eye(looks(RECORDS * 2, FACTS, Path("grades")), Path("grades"))
     said = capsys.readouterr().out
     assert "These need your eye.\nA small edit may bring points back: 2\nIt tried what the sandbox refuses: 2\n" in said
     assert "  bob, 02.3: attend: NameError\n    course check '/s/bob/x y.py'" in said
     assert "... and 3 more, on the page that `course report grades` writes" in said
-    grade_command._for_the_eye([], Path("grades"))
+    grade_said.for_the_eye([], Path("grades"))
     assert capsys.readouterr().out == ""
 
 

@@ -23,7 +23,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from course_lib.grading import grade_command
+from course_lib.grading import grade_command, grade_said
 from course_lib.grading.catalogue import catalogue
 from course_lib.grading.gradebook import Gradebook
 from course_lib.grading.grader import digest
@@ -160,7 +160,7 @@ def test_the_summary_fits_shows_the_urgent_first_and_obeys_no_name(monkeypatch, 
     records = [Record(f"student {n:03}", "", GRADED, "", (Finding("02.3", "f", "p", n % 11, 10),)) for n in range(66)]
     for status, name in ((UNREADABLE, "z1"), (STOPPED, "z2"), (UNGRADED, "z3 \x1b[2J[red]" + "long" * 50)):
         records.append(Record(name, "", status, "a long reason " * 20, (Finding("02.3", "f", "p", 0, 10),)))
-    grade_command._summarise(records)
+    grade_said.summarise(records)
     out = capsys.readouterr().out
     assert max(map(len, out.splitlines())) <= width and "\x1b" not in out
     assert re.findall(r"^(z\d|student)", out, re.MULTILINE)[:5] == ["z3", "z2", "z1", "student", "student"]
@@ -170,9 +170,9 @@ def test_the_summary_fits_shows_the_urgent_first_and_obeys_no_name(monkeypatch, 
 
 
 def test_a_progress_bar_is_for_terminals(monkeypatch):
-    assert grade_command._progress_bar().disable
+    assert grade_said.progress_bar().disable
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
-    bar = grade_command._progress_bar()
+    bar = grade_said.progress_bar()
     assert not bar.disable and bar.console.stderr and isinstance(bar.console, Console)
 
 

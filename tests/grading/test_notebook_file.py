@@ -203,6 +203,14 @@ def test_a_file_of_unreasonable_size_is_not_read(tmp_path):
         read_cells(path)
 
 
+def test_a_notebook_of_very_many_values_is_not_read(tmp_path, monkeypatch):
+    path = tmp_path / "wide.ipynb"
+    path.write_text('{"nbformat": 4, "cells": [' + "[]," * 500_000 + "[]]}")
+    monkeypatch.setattr(json, "loads", lambda text: pytest.fail("it is read"))
+    with pytest.raises(CourseError, match="it holds more than 1,000,000 values"):
+        read_cells(path)
+
+
 def test_a_byte_order_mark_is_no_part_of_the_text(tmp_path):
     path = tmp_path / "marked.py"
     path.write_bytes(b"\xef\xbb\xbfkept = 1")

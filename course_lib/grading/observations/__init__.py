@@ -10,7 +10,7 @@ from course_lib.grading.exercise import Task
 from course_lib.grading.observations.changed_arguments import other_questions
 from course_lib.grading.observations.numbers import related
 from course_lib.grading.observations.places import LEAST, entries, inputs
-from course_lib.grading.observations.seen import Seen, alike
+from course_lib.grading.observations.seen import Seen
 from course_lib.grading.observations.shapes import misshapen
 from course_lib.grading.sandbox.worker.attempt import Value
 
@@ -71,6 +71,3 @@ def _part(value: Value | None, output: int) -> torch.Tensor | None:
 
 def _reference(task: Task, output: int) -> Callable[[dict[str, Any]], torch.Tensor]:
     return lambda arguments: _part(task.reference(**arguments), output)
-
-
-__all__ = ["alike", "observe"]

@@ -7,7 +7,8 @@ from typing import Any
 import torch
 from torch.nn import functional
 
-from course_lib.grading.observations.seen import Seen, alike, axis_name
+from course_lib.grading.checks import alike
+from course_lib.grading.observations.seen import Seen, axis_name
 
 Change = Callable[[torch.Tensor], torch.Tensor]
 OF_NUMBERS: dict[str, Change] = {

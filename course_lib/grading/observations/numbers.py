@@ -5,7 +5,8 @@ from collections.abc import Callable, Iterator
 
 import torch
 
-from course_lib.grading.observations.seen import Seen, alike, axis_name
+from course_lib.grading.checks import alike
+from course_lib.grading.observations.seen import Seen, axis_name
 
 MOST_AXES = 4
 # What became of each number by itself.

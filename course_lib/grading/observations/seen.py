@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from course_lib.grading.checks import differs
+from course_lib.grading.checks import alike
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,19 +21,6 @@ class Seen:
     def right(self) -> bool:
         """Whether what came is what was expected."""
         return self.got is not None and alike(self.got, self.expected)
-
-
-def alike(one: torch.Tensor, other: torch.Tensor) -> bool:
-    """Tell whether two tensors are of one shape and kind and, up to rounding, of the same numbers; nan equals nan."""
-    if one.shape != other.shape or one.dtype != other.dtype:
-        return False
-    if torch.equal(one, other):
-        return True
-    if one.is_floating_point():
-        if not torch.equal(one.isnan(), other.isnan()):
-            return False
-        one, other = one.nan_to_num(0.0, 3e38, -3e38), other.nan_to_num(0.0, 3e38, -3e38)
-    return not differs(one, other).any()
 
 
 def axis_name(axis: int, tensors: Iterable[torch.Tensor]) -> str:

@@ -7,6 +7,7 @@ from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
 
+from course_lib.grading.archives import in_archive
 from course_lib.grading.catalogue import OWN
 from course_lib.grading.judgements import outdated_in_words
 from course_lib.grading.records import ENDLESS, REFUSED, RESCUE, Record
@@ -41,12 +42,14 @@ def looks(records: list[Record], facts: Mapping[str, str], grades: Path) -> list
     others = () if own == OWN else ("--catalogue", own)
     for record in records:
         for (kind, exercise, file), events in groupby(record.events, attrgetter("kind", "exercise", "file")):
-            check = command("check", file, "--all", "--show", *again, *others)
+            gone = in_archive(file)
+            check = "" if gone else command("check", file, "--all", "--show", *again, *others)
             judge = command("judge", str(grades), record.submission, *filter(None, [exercise]))
             commands = tuple(filter(None, [check, judge]))
             sentences = [event.sentence for event in events]
             more = [f"and {len(sentences) - SENTENCES} more"] if len(sentences) > SENTENCES else []
-            said = "; ".join([*sentences[:SENTENCES], *more])
+            where = [f"to check {Path(file).name}, unpack its archive first"] if gone else []
+            said = "; ".join([*sentences[:SENTENCES], *more, *where])
             found.append(Look(kind, record.submission, exercise, said, commands))
         for judgement in record.outdated:
             commands = tuple(filter(None, [command("judge", str(grades), record.submission)]))

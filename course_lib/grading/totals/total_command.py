@@ -7,7 +7,8 @@ from pathlib import Path
 import typer
 
 from course_lib.files import write_atomically
-from course_lib.grading.grade_command import GRADEBOOK, printable
+from course_lib.grading.grade_command import GRADEBOOK
+from course_lib.grading.grade_said import printable
 from course_lib.grading.gradebook import Gradebook
 from course_lib.grading.nearest import nearest
 from course_lib.grading.reports import templates

@@ -79,7 +79,8 @@ def by_student(assignment: Assignment, records: list[Record]) -> dict[str, Recor
         student = student_of(record.submission)
         if student in found:
             both = f"{found[student].submission!r} and {record.submission!r}"
-            raise CourseError(f"{assignment.name}: {both} are both of {student!r}: grade only one of them")
+            ways = "grade only one of them, or give one another name"
+            raise CourseError(f"{assignment.name}: {both} are both of {student!r}: {ways}")
         found[student] = record
     return found
 
