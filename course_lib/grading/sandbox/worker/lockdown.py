@@ -165,6 +165,7 @@ def filter_system_calls() -> None:
 
 # Modules in which torch writes its operators once more, in Python.
 OTHER_EDITIONS = ("torch._refs", "torch._decomp", "torch.masked", "torch.distributions", "torch._C._te")
+TEXTS = tuple(f"/{name.replace('.', '/')}" for name in OTHER_EDITIONS)  # where those are on the disk
 # Every operator with its overloads, such as the one that writes to `out`.
 OVERLOADS: dict[str, list[str]] = {}
 for _name in torch._C._dispatch_get_all_op_names():
@@ -186,6 +187,15 @@ def _broadcast_shapes(*shapes) -> torch.Size:
     """Do what torch's function of this name does, which calls one of the `OTHER_EDITIONS`."""
     tensors = [torch.empty(shape, device="meta") for shape in shapes]
     return torch.broadcast_tensors(*tensors)[0].shape if tensors else torch.Size()
+
+
+def _keep_shut(event: str, arguments: tuple) -> None:
+    """Refuse to import or to open the `OTHER_EDITIONS`: Python asks this before it does so, and never forgets to."""
+    if event not in ("import", "open") or not isinstance(arguments[0], (str, bytes)):
+        return
+    name = os.fsdecode(arguments[0])
+    if name.startswith(OTHER_EDITIONS) if event == "import" else any(text in name for text in TEXTS):
+        raise PermissionError(f"{name} is not to be read where an operator of torch is forbidden")
 
 
 def forbid(operators: dict[str, str]) -> None:
@@ -216,4 +226,5 @@ def forbid(operators: dict[str, str]) -> None:
         if hasattr(sys.modules[holder], own):
             delattr(sys.modules[holder], own)
         sys.modules[name] = None  # an import is refused
+    sys.addaudithook(_keep_shut)
     torch.broadcast_shapes = torch.functional.broadcast_shapes = _broadcast_shapes
