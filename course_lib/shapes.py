@@ -46,6 +46,6 @@ def check_broadcast(tensor: torch.Tensor, name: str, shape: torch.Size) -> None:
     Traceback (most recent call last):
     ValueError: `bias` has shape (5, 1), expected one that broadcasts to (2, 4, 3)
     """
-    sizes = zip(reversed(tensor.shape), reversed(shape), strict=False)
+    sizes = zip(tensor.shape, shape[len(shape) - tensor.dim() :], strict=True)
     if tensor.dim() > len(shape) or any(size not in (1, expected) for size, expected in sizes):
         raise ValueError(f"`{name}` has shape {tuple(tensor.shape)}, expected one that broadcasts to {tuple(shape)}")
