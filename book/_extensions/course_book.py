@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+from docutils import nodes
 from sphinx.environment.collectors.toctree import TocTreeCollector
 
 from course_lib.authoring.ledger_entries import claims_of, read_ledger
@@ -13,6 +14,8 @@ from course_lib.authoring.what_goes_wrong import completed
 from course_lib.files import write_atomically
 from course_lib.grading.catalogue import catalogue
 
+DEEPER = "going-deeper"  # the part of a chapter that few readers need
+FOLD = ('<details class="deeper"><summary>', "</summary>", "</details>")
 PLAIN = "notebooks"  # the folder of the built book, and the branch, that hold the plain form
 
 
@@ -79,6 +82,21 @@ def complete_solutions(app, page, source):
         source[0] = re.sub(r"^[ \t]*(?:#|<!--) (?:BEGIN|END) SOLUTION\b.*\n", "", source[0], flags=re.MULTILINE)
 
 
+def fold_what_goes_deeper(app, doctree, page):
+    """Fold each section below "Going deeper": someone who stops before it has learned the chapter."""
+    if app.builder.name != "html":
+        return
+    for part in doctree.findall(nodes.section):
+        if DEEPER in part["ids"]:
+            for section in part.children:
+                if isinstance(section, nodes.section):
+                    title, *rest = section.children
+                    # The heading stays one, in the line that unfolds.
+                    opening, between, closing = (nodes.raw("", tag, format="html") for tag in FOLD)
+                    section.children = []
+                    section += [opening, title, between, *rest, closing]
+
+
 def share_handlers(app):
     """Let the one-page build draw what the page-by-page build draws.
 
@@ -93,6 +111,7 @@ def setup(app):
     app.connect("builder-inited", share_handlers, priority=0)
     app.connect("source-read", complete_solutions)
     app.connect("env-get-updated", number_by_chapter, priority=900)
+    app.connect("doctree-resolved", fold_what_goes_deeper)
     app.connect("html-page-context", launch_only_notebooks, priority=900)
     app.connect("html-page-context", lead_to_plain_notebooks, priority=901)
     app.connect("html-page-context", show_seeds)

@@ -99,6 +99,7 @@ def test_page_is_sound_from_all_sides(page, addresses, way, name):
         page.on(event, listener)
     page.goto(f"{addresses[way]}/{name}")
     page.evaluate("window.MathJax?.startup?.promise")
+    page.evaluate("document.querySelectorAll('details.deeper').forEach((fold) => (fold.open = true))")
     faults += _seen(page, colours=way == "file")  # elements and colours are the same both ways
     for event, listener in heard.items():
         page.remove_listener(event, listener)
