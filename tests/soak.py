@@ -1,8 +1,9 @@
 """What must hold on every seed, tried on fresh ones for as long as you like: `make soak MINUTES=60`.
 
-Each seed is printed before it is tried. In this process every known mistake is judged, and every right answer; through
-the sandboxed worker go, of each chapter, the untouched stubs, the worked answers and three files of mistakes. Reported
-are right answers that lose a point, mistakes that lose none or are not named, and anything that is no verdict at all.
+Each seed is printed before it is tried. In this process every known mistake is judged, and every right answer, and
+those of strangers (`grading/from_outside`); through the sandboxed worker go, of each chapter, the untouched stubs, the
+worked answers and three files of mistakes. Reported are right answers that lose a point, mistakes that lose none or are
+not named, and anything that is no verdict at all.
 """
 
 import argparse
@@ -26,6 +27,7 @@ from course_lib.grading.notebook_file import Cell
 from course_lib.grading.sandbox import fork_server, probe
 from course_lib.grading.sandbox.limits import Limits
 from course_lib.grading.session import SandboxedSession
+from tests.grading import test_from_outside as from_outside
 
 COURSE = catalogue()
 LIMITS = Limits(wall=120.0)  # for a whole chapter, on a machine that does other things too
@@ -69,6 +71,10 @@ def _of_chapter(chapter: str, seed: int, tier: str, worker_only: bool) -> Iterat
                     )
             except Exception as error:
                 yield f"{exercise.id}: {_told(error)}"
+        for strangers in from_outside.CHAPTERS:
+            if strangers.endswith(chapter):
+                judged = from_outside.judged(strangers, seed)
+                yield from (f"{strangers}: {name} earns what it should not" for name, fits, _ in judged if not fits)
     for number, file in enumerate(FILES):
         try:
             yield from _through_the_worker(chapter, number, seed, tier)

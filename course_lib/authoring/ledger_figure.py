@@ -50,12 +50,12 @@ def table_of_claims(chapter: dict) -> str:
 def _table_of_opponents(opponents: list[dict]) -> list[str]:
     lines = [
         "",
-        "An opponent is a rival that might win: another method, tuned by itself on the same data. The values are "
+        "A baseline is a rival that might win: another method, tuned by itself on the same data. The values are "
         "means over the seeds. The standard error is that of the difference, seed by seed; we call a difference of "
         f"less than {CLEAR} standard errors no clear difference. *One run* says that each seed gave the same two "
         "values, so that nothing was repeated.",
         "",
-        "| opponent | the rival's | ours | ours is |",
+        "| baseline | its value | ours | ours is |",
         "| --- | ---: | ---: | --- |",
     ]
     for opponent in opponents:

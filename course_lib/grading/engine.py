@@ -171,7 +171,8 @@ class Plan:
         """Return what can be said of an answer that makes no known mistake."""
         if self.unsteady(answers):
             return (
-                "two calls with the same arguments give two answers: it draws at random, or keeps something in between"
+                "two calls with the same arguments give two answers: it draws at random, keeps something in between, "
+                "or computes what the smallest rounding error changes"
             )
         told = [
             (asked.arguments, answer.value, expected, answer.changed)

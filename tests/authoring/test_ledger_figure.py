@@ -63,7 +63,7 @@ def test_the_table_links_to_the_chapter_and_has_a_row_for_each_claim(chapter):
 @pytest.mark.parametrize("chapter", ["opponents"], indirect=True)
 def test_opponents_stand_in_a_table_of_their_own(chapter):
     blank, explanation, _, _, _, rival, bits = table_of_claims(chapter).splitlines()[8:]
-    assert (blank, explanation[:30]) == ("", "An opponent is a rival that mi")
+    assert (blank, explanation[:30]) == ("", "A baseline is a rival that mig")
     assert rival == f"| {LONG.replace('word', 'rival')} | 0.8533 | 0.9533 | ahead by 0.1 |"
     assert bits == r"| bits \| Kneser–Ney (lower is better) | 1.866 | 1.868 | behind by 0.002 (one run) |"
 

@@ -3,8 +3,10 @@
 `from_outside/first/chapter_NN.py` has the answers, `attend__wrong_softmax_over_batch` and `attend__right_by_loops` to
 the task `attend`; the first line of a wrong one says what is wrong with it. `second` has those of later strangers, who
 tried to be subtle. `chapter_NN.json` has the name of the mistake that each is told, OBSERVED where it is none that is
-known but something can be seen of it, and "" where nothing is told. They were written before their mistakes were
-declared, so what is named here says nothing of what the next stranger will be told.
+known but something can be seen of it, and "" where nothing is told, or where the sentence on what failed says it
+already (a forbidden operator, a parameter that nobody asked for). They were written before their mistakes were
+declared, so what is named here says nothing of what the next stranger will be told; of the `fourth`, nothing was
+mended for.
 """
 
 import importlib.util
@@ -37,17 +39,21 @@ def answers(chapter):
     return {name: each for name, each in vars(module).items() if "__wrong_" in name or "__right_" in name}
 
 
-@pytest.mark.parametrize("chapter", CHAPTERS)
-def test_no_wrong_answer_passes_and_no_right_one_fails(chapter):
-    faults, names = [], {}
+def judged(chapter, seed):
+    """Yield the name of each answer, whether it earns what it should, and what it is told."""
     for name, answer in answers(chapter).items():
         exercise, task = COURSE.find_task(name.partition("__")[0])
         torch.manual_seed(0)  # some answers draw numbers themselves
-        result = judge_task(exercise, task, in_process(answer, task, exercise.forbidden), 0)
-        if (result.earned == task.points) != ("__right_" in name):
-            faults.append(f"{name} earns {result.earned} of {task.points}")
-        names[name] = result.mistake.name if result.mistake else OBSERVED if result.observed else ""
-    assert faults == [] and names == told(chapter)
+        result = judge_task(exercise, task, in_process(answer, task, exercise.forbidden), seed)
+        fits = (result.earned == task.points) == ("__right_" in name)
+        yield name, fits, result.mistake.name if result.mistake else OBSERVED if result.observed else ""
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS)
+def test_no_wrong_answer_passes_and_no_right_one_fails(chapter):
+    found = list(judged(chapter, seed=0))
+    assert [name for name, fits, _ in found if not fits] == []
+    assert {name: told_name for name, _, told_name in found} == told(chapter)
 
 
 def test_nine_in_ten_are_named():

@@ -59,7 +59,8 @@ def attend_with(change):
         ),
         (
             lambda right, weights, values: right + (values.shape[1] > 2),
-            "it is wrong wherever the last axis of `weights` is longer than 2, and right everywhere else",
+            "of what was tried, it is wrong wherever the last axis of `weights` is longer than 2, "
+            "and all else is right",
         ),
         (lambda right, weights, values: right + torch.rand(()), "two calls with the same arguments give two answers"),
         (lambda right, weights, values: right.double(), "but of the kind float64, where float32 is expected"),

@@ -111,7 +111,7 @@ scores overwritten => inputs unchanged
 + scores -= largest
 + scores /= temperature
 + exponentials = scores.exp()
-this subtracts and divides in place (`-=`, `/=`), and the caller's scores are gone
+this computes in place, as `-=` and `/=` do, and the caller's scores are gone
 
 mean subtracted => rows sum to one
 - largest = scores.amax(dim=-1, keepdim=True)

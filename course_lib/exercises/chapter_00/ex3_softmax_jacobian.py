@@ -75,6 +75,12 @@ this subtracts the products p_i p_j off the diagonal only; they are subtracted o
 - return torch.diag_embed(weights) - products
 + return weights[..., :, None] - products
 this has p_i (1 - p_j) everywhere; the 1 belongs on the diagonal only, and p_i (0 - p_j) elsewhere
+
+one new axis only => the derivative of each weight by each score
+- products = weights[..., :, None] * weights[..., None, :]
++ products = weights[..., :, None] * weights
+`weights` without a new axis of its own meets the rows of other examples where there are leading axes;
+`weights[..., None, :]` keeps each with its own
 """
 
 EXERCISE = Exercise(

@@ -79,6 +79,11 @@ as many from the start => what is masked out has no influence
 + first = torch.arange(mask.shape[1]) < mask.sum(dim=1, keepdim=True)
 + total = (values * first[:, :, None]).sum(dim=1)
 this counts the True of a row and takes as many positions from its start; the positions that count may stand anywhere
+
+whole numbers only => the mean of what counts
+- return total / count
++ return total // count
+`//` cuts off the fraction of the mean; divide with `/`
 """
 
 EXERCISE = Exercise(

@@ -64,6 +64,11 @@ an even share for one => zero when all is read exactly once
 - return (1 - received).square().sum(dim=1)
 + return (weights.shape[1] / weights.shape[2] - received).square().sum(dim=1)
 this compares with an even share, the number of words over the number of locations; the formula compares with 1
+
+the square of the sum => the sum of squared gaps
+- return (1 - received).square().sum(dim=1)
++ return (1 - received).sum(dim=1).square()
+this squares the sum of the gaps, in which too much here makes up for too little there; square each gap, then sum
 """
 
 EXERCISE = Exercise(

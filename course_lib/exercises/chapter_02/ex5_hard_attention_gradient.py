@@ -114,6 +114,12 @@ locations of all pictures => each row sums to zero
 the best location => the estimate from one sample
 + sampled = torch.nn.functional.one_hot(scores.argmax(dim=1), num_classes=scores.shape[1])
 this takes the location with the largest score for the one that was sampled; `index` says which one was sampled
+
+advantage without an axis => the estimate from one sample
+- advantage = rearrange(reward - baseline, "batch -> batch 1")
++ advantage = reward - baseline
+`reward`, (batch,), was laid on (batch, location) as it is, and its batch met the locations; give it an axis for them,
+`reward[:, None]`
 """
 
 EXERCISE = Exercise(

@@ -161,6 +161,11 @@ EXERCISE = Exercise(
                     "films": torch.tensor([[2.0], [2.0]]),
                     "seen": torch.tensor([[True, False], [False, True]]),
                 },  # a film that was seen has the score of the one that was not
+                {
+                    "tastes": torch.tensor([[1.0]]),
+                    "films": torch.tensor([[3.0], [2.0], [1.0]]),
+                    "seen": torch.tensor([[True, True, False]]),
+                },  # the two best were seen
             ),
             reference=recommend,
             properties=(

@@ -192,6 +192,17 @@ EXERCISE = Exercise(
                     },
                     "inputs": torch.tensor([[[1.0, 0.0], [1.0, 0.0]]]),
                 },  # one sequence of two equal vectors, keys and values one wide
+                {
+                    "d_model": 2,
+                    "d_key": 1,
+                    "d_value": 3,
+                    "state": {
+                        "to_query.weight": torch.tensor([[2.0, 0.0]]),
+                        "to_key.weight": torch.tensor([[1.0, -1.0]]),
+                        "to_value.weight": torch.tensor([[0.5, 3.0], [1.0, 0.0], [0.0, -2.0]]),
+                    },
+                    "inputs": torch.tensor([[[1.0, 0.0], [0.0, 1.0]]]),
+                },  # three widths, so that none can be taken for another
             ),
             reference=self_attention,
             properties=(

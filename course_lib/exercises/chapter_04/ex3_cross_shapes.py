@@ -63,7 +63,7 @@ first, as in 00.2, or use `torch.softmax`
 one maximum for all rows => queries from `vectors`, keys and values from `memory`
 + grown = (scores - scores.max()).exp()
 + weights = grown / grown.sum(dim=-1, keepdim=True)
-this subtracts the largest score of the whole batch: in a row far below it all exp are 0, and 0 / 0 is nan; subtract
+this subtracts one largest score from several rows: in a row far below it all exp are 0, and 0 / 0 is nan; subtract
 from each row its own largest score, `scores.amax(dim=-1, keepdim=True)`
 
 divided by the width's root => queries from `vectors`, keys and values from `memory`

@@ -109,6 +109,10 @@ number of keys in the scale => the output is that of attention
 + scores = scores * key.shape[-2] ** -0.5
 now the scores are divided by the root of the number of keys; divide by the root of d_key
 
+number of queries in the scale => the output is that of attention
++ scores = scores * query.shape[-2] ** -0.5
+now the scores are divided by the root of the number of queries; divide by the root of d_key
+
 multiplied by the root => the output is that of attention
 + scores = scores * key.shape[-1] ** 0.5
 now the scores are multiplied by the root of d_key; divide by it

@@ -135,6 +135,7 @@ EXERCISE = Exercise(
             edges=(
                 {"time": 1, "d_model": 2},  # position 0, one pair
                 {"time": 100, "d_model": 8},  # far enough to tell 10000 from 10001
+                {"time": 3, "d_model": 6},  # three pairs, which do not divide 8
                 {"time": 130, "d_model": 2},  # more than a table that somebody thinks long enough
             ),
             reference=sinusoidal_positions,

@@ -158,6 +158,7 @@ EXERCISE = Exercise(
             edges=(
                 {"offset": 0, "d_model": 2},  # nothing moves
                 {"offset": -500, "d_model": 4},  # far back
+                {"offset": 7, "d_model": 10},  # five pairs, of which the last hardly turns
             ),
             reference=shift_matrix,
             properties=(

@@ -166,6 +166,12 @@ gradients of the layers multiplied => the gradients without the residual
 + return torch.stack([torch.stack(own[layer:]).prod(dim=0).norm() for layer in range(depth)])
 this multiplies the gradients of each layer's own sum entry by entry; where an output depends on more than one input,
 the gradient that comes from above has to pass through the layer: take it of the sum of the *last* output
+
+the spectral norm => the gradients without the residual
+- return torch.stack([gradient.norm() for gradient in gradients])
++ return torch.stack([torch.linalg.norm(gradient, 2) for gradient in gradients])
+for a matrix, `torch.linalg.norm(gradient, 2)` is the largest singular value; asked is the root of the sum of all
+squares, `gradient.norm()`
 """
 
 EXERCISE = Exercise(
@@ -187,6 +193,13 @@ EXERCISE = Exercise(
                 {"layer": BENT, "inputs": torch.tensor([[1.0, -2.0], [0.5, 3.0]]), "depth": 1, "residual": False},
                 # One position, which is its own mean.
                 {"layer": MIXED, "inputs": torch.tensor([[1.0, -2.0, 0.5]]), "depth": 2, "residual": True},
+                # Each position gets something of the others.
+                {
+                    "layer": MIXED,
+                    "inputs": torch.tensor([[1.0, -2.0], [0.5, 3.0], [2.0, 0.0]]),
+                    "depth": 3,
+                    "residual": False,
+                },
                 # One number.
                 {"layer": BENT, "inputs": torch.tensor([[0.5]]), "depth": 3, "residual": True},
             ),

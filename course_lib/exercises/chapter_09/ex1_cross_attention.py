@@ -317,6 +317,17 @@ EXERCISE = Exercise(
                 },
                 BY_HAND  # padding in front and between; equal keys
                 | {"memory": BY_HAND["memory"] - 1, "present": torch.tensor([[False, True, False]])},
+                BY_HAND  # three widths, so that none can be taken for another
+                | {
+                    "d_key": 4,
+                    "state": BY_HAND["state"]
+                    | {
+                        "to_query.weight": torch.tensor([[1.0], [0.0], [2.0], [0.0]]),
+                        "to_query.bias": torch.tensor([0.0, 1.0, 0.0, 0.0]),
+                        "to_key.weight": torch.tensor([[0.0, 1.0], [1.0, 0.0], [0.0, 0.5], [1.0, 1.0]]),
+                        "to_key.bias": torch.zeros(4),
+                    },
+                },
                 BY_HAND  # scores far apart
                 | {"vectors": torch.tensor([[[300.0], [-300.0]]]), "present": torch.tensor([[True, True, True]])},
             ),

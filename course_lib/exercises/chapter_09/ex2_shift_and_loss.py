@@ -155,6 +155,12 @@ the first padding looked up => a step counts where its target is no padding
 + return words, torch.arange(targets.shape[1]) < lengths
 this looks up the first padding by `argmax`, which gives 0 where a row has none, and then no step of that row counts;
 compare every target with `padding`
+
+padding read where the target is padding => each step reads the word before its own
+- return words, targets != padding
++ return words.masked_fill(targets == padding, padding), targets != padding
+this reads padding wherever the target is padding; the first of these steps reads the word before it, the end: what is
+read is shifted, and nothing else
 """
 
 SHIFT_RIGHT = Task(

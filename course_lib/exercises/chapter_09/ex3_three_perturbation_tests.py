@@ -284,7 +284,8 @@ another; look at the sentence whose word was replaced
 
 the last step only => each sentence reads its own source, even at one step or with a small influence
 + gap = (model(changed, words) - before)[sentence, -1]
-this looks at the last step alone, and rejects a model that reads the source at the first step: any step will do
+a model that reads the source at the first step alone is rejected, as where the last step, or every step, is asked to
+move: any step will do
 
 words of the target => accepts models that read, rejects one that does not
 + gap = model(source, 1 + words % (before.shape[-1] - 1)) - before

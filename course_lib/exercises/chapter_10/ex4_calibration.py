@@ -439,8 +439,8 @@ first is returned
 probabilities that are not below 1e-8 => also where a label keeps no probability that float32 can hold
 - logarithms = (logits / temperature).log_softmax(dim=1)
 + logarithms = (logits / temperature).softmax(dim=1).clamp(min=1e-8).log()
-this raises small probabilities to 1e-8 before the logarithm, and labels that are much less likely then cost no more;
-`log_softmax` needs no such bound
+this makes small probabilities larger (at least 1e-8, or so) before the logarithm, and labels that are much less likely
+then cost no more; `log_softmax` needs no such bound
 
 one axis too many => the temperature of least loss
 - return temperatures[torch.stack(losses).argmin()]

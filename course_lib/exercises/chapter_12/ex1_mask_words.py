@@ -288,6 +288,16 @@ EXERCISE = Exercise(
                     "first_word": 2,
                     "mask_rate": 0.0,
                 },
+                {  # three special tokens, every one of which could be selected
+                    "tokens": torch.tensor([[0, 1, 2, 3]]),
+                    "selection": torch.tensor([[0.1, 0.1, 0.1, 0.1]]),
+                    "corruption": torch.tensor([[0.1, 0.1, 0.1, 0.1]]),
+                    "replacements": torch.tensor([[0.5, 0.5, 0.5, 0.5]]),
+                    "vocab_size": 5,
+                    "mask_id": 1,
+                    "first_word": 3,
+                    "mask_rate": 0.5,
+                },
                 {  # a masking rate of 1 selects every word, of which there is one
                     "tokens": torch.tensor([[1, 0, 1, 1]]),
                     "selection": torch.tensor([[0.999, 0.0, 0.5, 0.999]]),

@@ -283,8 +283,9 @@ hidden scores were set to 0, which weighs exp(0) = 1; minus infinity weighs noth
 last tile first => causal, also with fewer queries than keys
 - for start in range(0, keys, tile):
 + for start in reversed(range(0, keys, tile)):
-the tiles of keys are taken from the last to the first: one that is hidden as a whole then meets a maximum of minus
-infinity, and -inf less -inf is nan; begin at position 0, to which all attend
+a tile of keys that is hidden as a whole has a maximum of minus infinity, and -inf less -inf is nan: so it is where the
+tiles are taken from the last to the first, and where each has a softmax of its own; begin at position 0, to which all
+attend, and carry one maximum from tile to tile
 
 future and past exchanged => causal, also with fewer queries than keys
 - scores = scores.masked_fill(columns > rearrange(rows, "a -> a 1"), float("-inf"))

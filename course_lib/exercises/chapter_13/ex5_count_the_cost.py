@@ -99,7 +99,8 @@ this counts d_model numbers for each pair of positions; a score is one number fo
 
 not whole numbers => multiplications of the four projections
 + return torch.tensor([projections, products, products, heads * query * key]).float()
-the dtype is wrong: `/` makes a float of two whole numbers, `//` does not
+the dtype is wrong, whole numbers are asked for: `/` makes a float of two of them, `//` does not, and tensors are made
+of float32 where no dtype is given
 
 the sum of the three => multiplications of the four projections
 + return torch.tensor([projections + products + products, heads * query * key])
@@ -187,7 +188,8 @@ these are the bytes of so many numbers of float32; asked is how many numbers the
 not a whole number => keys and values of every head (multi-head attention)
 - return torch.tensor(vectors * (d_model // heads))
 + return torch.tensor(vectors * (d_model // heads)).float()
-the dtype is wrong: `/` makes a float of two whole numbers, `//` does not
+the dtype is wrong, whole numbers are asked for: `/` makes a float of two of them, `//` does not, and tensors are made
+of float32 where no dtype is given
 """
 
 
@@ -300,7 +302,8 @@ this returns (without, with); the cost with a cache comes first
 
 not whole numbers => with a cache
 + return cached.float(), plain.float()
-the dtype is wrong: `/` makes a float of two whole numbers, `//` does not
+the dtype is wrong, whole numbers are asked for: `/` makes a float of two of them, `//` does not, and tensors are made
+of float32 where no dtype is given
 
 the keys of the prompt alone => with a cache
 - cached += cost(1, time)

@@ -185,6 +185,12 @@ EXERCISE = Exercise(
                     "weight": torch.tensor([[1.0], [-2.0], [0.5], [3.0]]),
                     "codes": torch.tensor([[10.0, 1.0], [20.0, 2.0], [30.0, 3.0]]),
                 },
+                {  # two rows of three
+                    "images": torch.tensor([[[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]]]),
+                    "size": 1,
+                    "weight": torch.tensor([[1.0], [-2.0]]),
+                    "codes": torch.tensor([[10.0], [20.0], [30.0], [40.0], [50.0], [60.0]]),
+                },
             ),
             reference=picture_memory,
             properties=(

@@ -248,6 +248,12 @@ the first location of a region => one word points, or it does not
 + hit = weights.argmax(dim=-1) == regions.float().argmax(dim=-1)
 this compares the greatest weight with the *first* location of the region; a word points wherever in its region the
 greatest weight lies
+
+the mean of each caption first => pointing accuracy, over all words with a region
+- return hit[counts].float().mean()
++ return ((hit & counts).sum(dim=1) / counts.sum(dim=1).clamp(min=1)).mean()
+this takes the fraction of each caption and then their mean, so a word of a short caption counts more; take one mean
+over all words with a region
 """
 
 EXERCISE = Exercise(

@@ -15,7 +15,7 @@ OF_NUMBERS: dict[str, Change] = {
     "taken with the opposite sign": torch.neg,
     "taken without its signs": torch.abs,
     "cut off below zero": torch.relu,
-    "cut off beyond 50 and −50": lambda each: each.clamp(-50, 50),
+    "cut off where they are large": lambda each: each.clamp(-50, 50),
     "squared": torch.square,
     "left out, as if it were 0": torch.zeros_like,
     "left out, as if it were 1": torch.ones_like,

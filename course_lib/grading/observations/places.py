@@ -65,7 +65,7 @@ def inputs(seen: list[Seen]) -> Iterator[str]:
     for words, holds in _circumstances(seen):
         found = [_tried(holds, each) for each in seen]
         if None not in found and all(each != fine for each, fine in zip(found, right, strict=True)):
-            yield f"it is wrong wherever {words}, and right everywhere else"
+            yield f"of what was tried, it is wrong wherever {words}, and all else is right"
 
 
 def _circumstances(seen: list[Seen]) -> Iterator[tuple[str, Callable[[Seen], bool]]]:
