@@ -39,7 +39,9 @@ def operators_used(operators: Iterable[str]) -> Iterator[set[str]]:
 @cache
 def _look_out_for(name: str) -> None:
     """Put a kernel that makes a note under the free key, for every form of an operator (one writes to `out`)."""
-    packet = getattr(torch.ops.aten, name.removeprefix("aten::"))
+    packet = getattr(torch.ops.aten, name.removeprefix("aten::"), None)
+    if packet is None:
+        return  # a torch that is older than the operator, as 2.6 is than `_fused_rms_norm`
     later_keys = torch._C._dispatch_keyset_full_after(_free_key())
     for form in (getattr(packet, each) for each in packet.overloads()):
 

@@ -22,7 +22,7 @@ import types
 from typing import Any
 
 import cells
-import einops  # noqa: F401  (here and not in every worker: answers import it)
+import einops
 import frames
 import huge_pages
 import lockdown
@@ -102,7 +102,10 @@ def main() -> None:
     tempfile.tempdir = "/tmp"  # known, so that nobody tries to write there to find out: parts of torch ask at import
     for seed in (numpy.random.seed, torch.manual_seed):
         seed(0)  # each worker inherits this: the same submission gives the same answers, random ones too
-    lazy_load_decompositions()  # what vmap would import later, when it may be forbidden to import it
+    # What their first calls would import later, when it may be forbidden, or take longer than a call may: vmap its
+    # decompositions, and einops torch._dynamo where torch is older than 2.8.
+    lazy_load_decompositions()
+    einops.rearrange(torch.ones(2, 2), "row column -> column row")
     frames.unpack(*split(frames.pack({}, {"warm": torch.ones(2, 2) @ torch.ones(2, 2)})))
     gc.freeze()
     gc.enable()
