@@ -55,3 +55,7 @@ def test_nothing_is_noted_outside():
         pass
     SCORES.softmax(0)
     assert "aten::_softmax" not in found
+
+
+def test_an_operator_that_this_torch_has_not_is_never_noted():
+    assert used(["aten::of_a_later_torch"], lambda: torch.softmax(SCORES, 0)) == set()

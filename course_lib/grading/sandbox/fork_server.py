@@ -7,7 +7,7 @@ import socket
 import subprocess
 import tempfile
 import weakref
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 
 from course_lib.grading.sandbox import tiers
@@ -47,8 +47,7 @@ class ForkServer:
     def wait(self) -> "ForkServer":
         """Wait until torch is imported; raises CannotStart where the process ended instead."""
         if not self._ready and self._receive() != b"ready":
-            said = self._process.communicate()[1].decode(errors="replace").strip().splitlines()
-            raise CannotStart(f"{self.tier} does not start: {said[-1] if said else 'it ended without a word'}")
+            raise CannotStart(f"{self.tier} does not start: {self._last_words}")
         self._ready = True
         return self
 
@@ -73,6 +72,11 @@ class ForkServer:
     def alive(self) -> bool:
         """Tell whether the process still runs."""
         return self._process.poll() is None
+
+    @cached_property  # can be read once, and a check of several files asks at each of them
+    def _last_words(self) -> str:
+        said = self._process.communicate()[1].decode(errors="replace").strip().splitlines()
+        return said[-1] if said else "it ended without a word"
 
     def _receive(self) -> bytes:
         try:
