@@ -3,7 +3,8 @@
 import html
 from dataclasses import dataclass, field
 
-HEADINGS = ("What was measured", "Value", "Compared with ours")
+HEADINGS = ("What was measured", "Value", "The baseline is")
+MARKS = {"control": "control", "opponent": "baseline"}  # in the field's words; a claim is what a reader expects
 LEFT = 'style="text-align: left"'  # Jupyter sets the cells of a table to the right
 
 
@@ -63,8 +64,8 @@ class Findings:
 
 
 def _cells(statement: Statement) -> tuple[str, str, str]:
-    """Return the cells of one row; a claim is what a reader expects, so the two other kinds are marked by a word."""
-    mark = "" if statement.kind == "claim" else f"<strong>{statement.kind}:</strong> "
+    """Return the cells of one row; the kinds that a reader does not expect are marked by a word."""
+    mark = f"<strong>{MARKS[statement.kind]}:</strong> " if statement.kind in MARKS else ""
     value = _escaped(statement.value)
     if statement.holds is False:
         value += f" <strong>✗ not {_escaped(statement.comparison)}</strong>"

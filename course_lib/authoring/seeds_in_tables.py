@@ -7,8 +7,10 @@ import re
 TABLE = re.compile(r'<table class="table findings">.*?</table>', re.DOTALL)
 HEAD = re.compile(r"(<tr>(?:<th scope=\"col\"[^>]*>.*?</th>){2})", re.DOTALL)
 ROW = re.compile(r'(<tr>(<th scope="row"[^>]*>(.*?)</th>)<td[^>]*>(.*?)</td>)', re.DOTALL)
-VALUE = re.compile(r"[-\u2212]?\d[\d,]*(?:\.(\d+))?(?![\d.e]| of )")
+VALUE = re.compile(r"[-\u2212]?\d[\d,]*(?:\.(\d+))?(?![\d.,e]| of )")
+COUNT = re.compile(r"[\d,]+ of ([\d,]+)")
 KIND = re.compile(r"^<strong>\w+:</strong> ")
+SEEDS = "Range over the seeds"
 LEFT = 'style="text-align: left"'
 
 
@@ -20,7 +22,7 @@ def with_seeds(page: str, claims: list[dict]) -> str:
     >>> from course_lib.findings import Findings, Statement
     >>> table = Findings("On 500 scenes", [Statement("claim", "exact", "0.996", "at least 0.95", holds=True)])
     >>> shown = with_seeds(table._repr_html_(), [{"name": "exact", "values": [0.996, 0.988, 0.99]}])
-    >>> "Seeds: lowest to highest" in shown and "<td " + LEFT + ">0.988 to 0.996</td>" in shown
+    >>> SEEDS in shown and "<td " + LEFT + ">0.988 to 0.996</td>" in shown
     True
     """
     values = {claim["name"]: claim["values"] for claim in claims}
@@ -28,7 +30,7 @@ def with_seeds(page: str, claims: list[dict]) -> str:
     def column(table: re.Match) -> str:
         if not any(_name(row[3]) in values for row in ROW.finditer(table[0])):
             return table[0]
-        headed = HEAD.sub(rf'\1<th scope="col" {LEFT}>Seeds: lowest to highest</th>', table[0], count=1)
+        headed = HEAD.sub(rf'\1<th scope="col" {LEFT}>{SEEDS}</th>', table[0], count=1)
         return ROW.sub(lambda row: f"{row[1]}<td {LEFT}>{_range(values.get(_name(row[3]), []), row[4])}</td>", headed)
 
     return TABLE.sub(column, page)
@@ -44,10 +46,12 @@ def _range(values: list[float], shown: str) -> str:
     Both are rounded outwards, to as many decimals as the value `shown` beside them has, so that they always hold it.
 
     >>> _range([0.6335, 0.7949], "0.633 ± 0.011"), _range([0.9825, 1.0], "500 of 500"), _range([32, 32], "32")
-    ('0.633 to 0.795', '0.9825 to 1', '32')
+    ('0.633 to 0.795', '491 to 500', '32')
     """
     if not values:
         return ""
+    if counted := COUNT.fullmatch(shown):
+        return _once(*(f"{round(each(values) * int(counted[1].replace(',', ''))):,}" for each in (min, max)))
     value = VALUE.match(shown)
     low, high = f"{min(values):.4g}", f"{max(values):.4g}"
     if value and not all(float(each).is_integer() for each in values):
@@ -55,4 +59,8 @@ def _range(values: list[float], shown: str) -> str:
         unit = 10**decimals
         low = f"{math.floor(round(min(values) * unit, 6)) / unit:.{decimals}f}"
         high = f"{math.ceil(round(max(values) * unit, 6)) / unit:.{decimals}f}"
+    return _once(low, high)
+
+
+def _once(low: str, high: str) -> str:
     return low if low == high else f"{low} to {high}"

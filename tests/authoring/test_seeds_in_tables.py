@@ -27,7 +27,7 @@ def rows(page):
 
 def test_each_row_shows_the_range_of_its_own_values():
     head, exact, uniform, opponent = rows(with_seeds(TABLE, LEDGER))
-    assert head[1:] == ["Value", "Seeds: lowest to highest", "Compared with ours"]
+    assert head[1:] == ["Value", "Range over the seeds", "The baseline is"]
     assert exact[2] == "0.98 to 1.00" and uniform[2] == "" and opponent[2] == "0.90"
     assert [row[3] for row in (exact, uniform, opponent)] == ["", "", "worse"]
 
@@ -36,6 +36,12 @@ def test_each_row_shows_the_range_of_its_own_values():
 def test_other_tables_stay_as_they_are(page):
     known = LEDGER[:1]
     assert with_seeds(page, known) == page
+
+
+def test_counts_have_a_range_of_counts():
+    table = Findings("Look-ups", [Statement("claim", "scaled", "2,000 of 2,000", "at least 0.98", holds=True)])
+    shown = with_seeds(table._repr_html_(), [{"name": "scaled", "values": [1.0, 0.9995, 0.999]}])
+    assert rows(shown)[1][1:] == ["2,000 of 2,000", "1,998 to 2,000"]
 
 
 def test_what_stands_around_a_table_stays():

@@ -36,10 +36,10 @@ def cells(table) -> list[list[str]]:
 
 def test_html_has_the_kind_in_words_and_a_bound_only_where_it_is_broken(table):
     assert cells(table) == [
-        ["What was measured", "Value", "Compared with ours"],
+        ["What was measured", "Value", "The baseline is"],
         ["exact <i>", "0.9940 ± 0.0035", ""],
         ["control: uniform & even", "0.80 ✗ not at most 0.5", ""],
-        ["opponent: one vector", "0.926 ± 0.012", "worse"],
+        ["baseline: one vector", "0.926 ± 0.012", "worse"],
     ]
 
 
