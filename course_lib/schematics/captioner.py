@@ -37,7 +37,7 @@ def one_step_of_the_captioner() -> Diagram:
             "weights": _vector(weights[0], "weight", "weights", NUMBERS),
             "average": box("average of\nthe values", "value"),
             "context": _vector(context[0], "value", "context c_t", FEATURE_NAMES),
-            "adds": box("O: adds state\nand context"),
+            "adds": box("O [h_t; c_t]"),
             "logits": _vector(logits[0], title="logits", columns=WORDS),
             "word": box(f"next word:\n“{word}”"),
             "next": _pale_box(f"LSTM, next step:\nreads “{word}” and c_t", "memory"),
