@@ -69,7 +69,10 @@ function setBar(cell, share) {
   cell.textContent = share.toFixed(2);
 }
 
-// Write a number as in the drawings: a true minus sign, at most two decimals.
+// Write a number as in the drawings: a true minus sign, at most two decimals, and no zeros where nothing was rounded.
 function asNumber(value) {
-  return String(Number(value.toFixed(2))).replace("-", "−");
+  const written = value.toFixed(2);
+  const exact = Math.abs(Number(written) - value) < 1e-6;
+  const words = exact ? String(Number(written)) : Number(written) === 0 ? "0.00" : written;
+  return words.replace("-", "−");
 }

@@ -14,7 +14,8 @@ def explore_masking(query: torch.Tensor, key: torch.Tensor) -> HTML:
     """Return an explorer in which the reader chooses d_k, the scale and the place of the mask.
 
     query and key are (token, d_key); the explorer has the scores of their first 1, 4, 16, ... entries, and begins with
-    all of them, scaled, and with a fault to find: masked after the softmax, so that rows sum to less than 1. Raises
+    4 of them, scaled, and with a fault to find: masked after the softmax, so that rows sum to less than 1. The reader
+    may change the last token (its query and its key get the opposite sign) and sees which weights move. Raises
     ValueError where d_key is not a power of 4.
 
     >>> shown = explore_masking(torch.zeros(2, 16), torch.zeros(2, 16))
@@ -30,7 +31,8 @@ def explore_masking(query: torch.Tensor, key: torch.Tensor) -> HTML:
         raise ValueError(f"d_key is {sizes['d_key']}, expected a power of 4: 1, 4, 16, ...")
     exact_query, exact_key = query.double(), key.double()  # so that every processor rounds to the same four digits
     scores = [exact_query[:, :width] @ exact_key[:, :width].T for width in widths]  # (token, token) each
-    _, unmasked = scaled_dot_product_attention(query, key, key)  # (token, token)
+    first = widths[min(1, len(widths) - 1)]  # 4, where there are so many
+    _, unmasked = scaled_dot_product_attention(query[:, :first], key[:, :first], key)  # (token, token)
     allowed = causal_mask(sizes["token"])  # (token, token)
     tokens = [str(1 + token) for token in range(sizes["token"])]
     rows = [
@@ -39,7 +41,7 @@ def explore_masking(query: torch.Tensor, key: torch.Tensor) -> HTML:
     ]
     figure = table(["", *tokens, "sum"], rows, "Weights: a row for each query, a column for each key")
     rounded = [[[round(score, 4) for score in row] for row in each.tolist()] for each in scores]
-    sentence = "choose d_k, what the scores are divided by, and where the mask comes"
+    sentence = "choose d_k, what the scores are divided by, and where the mask comes, and change the last token"
     return explorer("masking", {"widths": widths, "scores": rounded}, figure, sentence)
 
 

@@ -127,33 +127,49 @@ def mask_before_softmax() -> Diagram:
     )
 
 
-def weights_without_the_division() -> Diagram:
-    """Draw Chapter 5: the three scores that “sees” may use, divided and not, and their weights.
+def one_hot_or_spread() -> Diagram:
+    """Draw Chapter 5: the scores of one random query of 256 entries with six random keys, also divided by 16.
 
-    >>> print(weights_without_the_division().description[-33:])
-    the weights are 0.12, 0.87, 0.02.
+    >>> print(one_hot_or_spread().description[-68:])
+    derivatives are 0.00, 0.00, 0.00, 0.00, 0.00, 0.00: it is saturated.
     """
-    scores = (Q @ K.T)[SEES, : SEES + 1].expand(2, -1) * torch.tensor([[SCALE], [1.0]])  # (case, key)
+    generator = torch.Generator().manual_seed(0)
+    query = torch.randn(256, generator=generator)
+    keys = torch.randn(6, 256, generator=generator)  # (key, d_key)
+    dots = (keys.double() @ query.double()).float()  # (key,): every processor rounds to the same two digits
+    scores = torch.stack([dots / 16, dots])  # (case, key)
     weights = torch.softmax(scores, dim=-1)  # (case, key)
-    keys = TOKENS[: SEES + 1]
+    derivatives = weights * (1 - weights)  # (case, key)
+    names, cases = [f"key {1 + each}" for each in range(6)], ["divided by 16", "not divided"]
+    titles = ("scores", "weights α", "α (1 − α)")
 
-    def parts() -> tuple[Part, Part]:
-        return (
-            matrix(scores, "weight", "scores of “sees”", ["÷ 2", "undivided"], keys),
-            matrix(weights, "weight", "weights", ["÷ 2", "undivided"], keys),
-        )
+    def parts(turned: bool) -> list[Part]:
+        if turned:  # a row for each key
+            short = ["÷ 16", "not ÷"]
+            return [
+                matrix(each.T, "weight", title, names, short)
+                for each, title in zip((scores, weights, derivatives), titles, strict=True)
+            ]
+        return [
+            matrix(each, "weight", title, cases, names)
+            for each, title in zip((scores, weights, derivatives), titles, strict=True)
+        ]
 
-    start, end = parts()
-    end.right_of(start, 84)
-    above, below = parts()
-    below.below(above, 44, align="start")
+    wide, narrow = parts(turned=False), parts(turned=True)
+    column(*wide, gap=38)
+    column(*narrow, gap=38)
+
+    def arrows(drawn: list[Part]) -> list[Arrow]:
+        return [arrow(drawn[0], drawn[1], "softmax", sides=DOWN), arrow(drawn[1], drawn[2], "derivative", sides=DOWN)]
+
     return Diagram(
-        "Without the division, one weight takes nearly all",
-        f"The scores of “sees” with the tokens up to itself, twice. Divided by 2, they are {_listed(scores[0])}, and "
-        f"the weights are {_listed(weights[0])}. Undivided, they are {_listed(scores[1])}, and the weights are "
-        f"{_listed(weights[1])}.",
-        [start, end, arrow(start, end, "softmax", sides=ACROSS)],
-        narrow=[above, below, arrow(above, below, "softmax", sides=DOWN)],
+        "Scores of 256 products: a one-hot softmax, or a spread one",
+        f"One random query with 256 entries and six random keys. Divided by 16, the scores are {_listed(scores[0])}, "
+        f"the weights {_listed(weights[0])}, and the derivatives α (1 − α) are {_listed(derivatives[0])}. Not divided, "
+        f"the scores are {_listed(scores[1])}, the weights {_listed(weights[1])}, and the derivatives are "
+        f"{_listed(derivatives[1])}: it is saturated.",
+        [*wide, *arrows(wide)],
+        narrow=[*narrow, *arrows(narrow)],
     )
 
 
@@ -168,7 +184,7 @@ def leak_of_a_late_mask() -> Diagram:
     scaled[1, -1] = 0.0
     first = masked_softmax(scaled, mask)  # (case, key)
     late = torch.softmax(scaled, dim=-1).where(mask, 0.0)  # (case, key)
-    rows = [f"“itself” scores {number(score)}" for score in scaled[:, -1].tolist()]
+    rows = [f"itself: {number(score)}" for score in scaled[:, -1].tolist()]
 
     def with_sums(weights: torch.Tensor, title: str, rows: list[str]) -> Group:
         sums = matrix(weights.sum(dim=-1, keepdim=True), columns=["sum"])
@@ -181,10 +197,10 @@ def leak_of_a_late_mask() -> Diagram:
     def arrows(start: Part, above: Group, below: Group, sides: list[tuple[str, str]]) -> list[Arrow]:
         return [arrow(start, each.parts[0], sides=side) for each, side in zip((above, below), sides, strict=True)]
 
-    start, above, below = parts([])
+    start, above, below = parts(rows)
     below.below(above, 22, align="start")
-    start = matrix(scaled, "weight", "scaled, row “sees”", rows, TOKENS).left_of(Group([above, below]), 60)
-    small, first_small, late_small = parts(["itself: 3", "itself: 0"])
+    start.left_of(Group([above, below]), 34)
+    small, first_small, late_small = parts(rows)
     first_small.below(small, 30, align="start")
     late_small.below(first_small, 22, align="start")
     return Diagram(

@@ -131,6 +131,24 @@ def test_scores_are_scaled_and_masked_as_torch_does_it(open_explorer, place, row
     assert ("Every row sums to 1" in page.get_by_role("status").inner_text()) == row_sums
 
 
+@pytest.mark.parametrize(("place", "of_the_past"), [("before the softmax", False), ("after the softmax", True)])
+def test_another_last_token_moves_weights_of_the_past_only_where_the_mask_is_late(open_explorer, place, of_the_past):
+    page = open_explorer("masking")
+    page.get_by_label("d_k", exact=True).fill("1")  # 4 ** 1 = 4
+    page.get_by_label("scores divided by").fill("0.5")
+    page.get_by_label(place).check()
+    page.get_by_label("changed").check()
+    query, key = QUERIES[:, :4].clone(), KEYS[:, :4].clone()
+    query[-1], key[-1] = -query[-1], -key[-1]
+    causal = torch.ones(6, 6, dtype=torch.bool).tril()
+    _, weights = scaled_dot_product_attention(query, key, key, None if of_the_past else causal)
+    torch.testing.assert_close(bars(page), (weights * causal).flatten(), atol=0.006, rtol=0)
+    moved = page.locator("td.bar").evaluate_all("(all) => all.map((each) => each.classList.contains('moved'))")
+    assert any(moved[:-6]) == of_the_past and any(moved[-6:])
+    page.get_by_label("as it is").check()
+    assert page.locator("td.moved").count() == 0
+
+
 def test_without_a_scale_wide_vectors_prefer_one_key(open_explorer):
     page = open_explorer("masking")
     page.get_by_label("d_k", exact=True).fill("5")

@@ -15,8 +15,8 @@ from course_lib.schematics.masking import (
     causal_and_padding,
     leak_of_a_late_mask,
     mask_before_softmax,
+    one_hot_or_spread,
     one_look_up,
-    weights_without_the_division,
 )
 from course_lib.schematics.transformer import cross_attention_step_by_step, encoder_and_decoder, shift_right
 from tests.drawings import schematics_by_name
@@ -41,7 +41,7 @@ def test_each_drawing_is_described_and_fits_the_column_of_the_book(name):
     "make",
     [
         *(attention_step_by_step, self_and_cross_attention, encoder_and_decoder, cross_attention_step_by_step),
-        *(mask_before_softmax, leak_of_a_late_mask, causal_and_padding, one_look_up, weights_without_the_division),
+        *(mask_before_softmax, leak_of_a_late_mask, causal_and_padding, one_look_up, one_hot_or_spread),
     ],
 )
 def test_the_narrow_arrangement_shows_the_same_numbers(make):
