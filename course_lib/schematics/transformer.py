@@ -1,10 +1,12 @@
-"""Encoder and decoder, whole; how the decoder reads the memory, step by step; and what the decoder is given."""
+"""Encoder and decoder, whole; our block; how the memory is read; what the decoder is given; and what waits for what."""
 
 from course_lib.attention import scaled_dot_product_attention
 from course_lib.data.running_example import MEMORY, SOURCE_TOKENS, TOKENS, W_K, W_V, Q, X
 from course_lib.diagrams import Arrow, Diagram, Group, Part, arrow, beside, box, frame, matrix, shape_of, stack, text
+from course_lib.masks import causal_mask
 
 START, END = "<start>", "<end>"
+GIVEN, WRITTEN = (START, *TOKENS), (*TOKENS, END)  # what the decoder reads at each position, and what it has to write
 DOWN = ("bottom", "top")
 
 
@@ -93,27 +95,28 @@ def encoder_and_decoder() -> Diagram:
 
 
 def cross_attention_step_by_step() -> Diagram:
-    """Draw Chapter 9: the four vectors of the target read the three of the memory; the row of "cat" is framed.
+    """Draw Chapter 9: the four vectors of the target read the three of the memory; the row to write "sees" is framed.
 
-    >>> print(cross_attention_step_by_step().description[-64:])
-    “cat” gives 0.58 of its weight to “videt”, the source of “sees”.
+    >>> print(cross_attention_step_by_step().description[-65:])
+    to write “sees”, the decoder gives 0.58 of the weight to “videt”.
     """
     key, value = MEMORY @ W_K.T, MEMORY @ W_V.T  # (source, d_key), (source, d_value)
     output, weights = scaled_dot_product_attention(Q, key, value)  # (time, d_value), (time, source)
-    cat, videt = TOKENS.index("cat"), SOURCE_TOKENS.index("videt")
+    written = (*TOKENS[1:], "end")  # a row has the name of the token that is to be written
+    sees, videt = written.index("sees"), SOURCE_TOKENS.index("videt")
 
     def parts() -> dict[str, Part]:
-        """Return all matrices; each row has the name of its token."""
+        """Return all matrices; each row has its name."""
         return {
-            "x": matrix(X, title="X", rows=TOKENS, highlight=cat),
+            "x": matrix(X, title="X", rows=written, highlight=sees),
             "z": matrix(MEMORY, "memory", "Z", rows=SOURCE_TOKENS),
-            "q": matrix(Q, "query", "Q", rows=TOKENS, highlight=cat),
+            "q": matrix(Q, "query", "Q", rows=written, highlight=sees),
             "k": matrix(key, "key", "K", rows=SOURCE_TOKENS),
             "v": matrix(value, "value", "V", rows=SOURCE_TOKENS),
-            "s": matrix(Q @ key.T, "weight", "Q Kᵀ", TOKENS, SOURCE_TOKENS, highlight=cat),
-            "t": matrix(Q @ key.T / 2, "weight", "Q Kᵀ / 2", TOKENS, highlight=cat),  # columns as before and after
-            "a": matrix(weights, "weight", "A", TOKENS, SOURCE_TOKENS, highlight=cat),
-            "y": matrix(output, "value", "Y = A V", TOKENS, highlight=cat),
+            "s": matrix(Q @ key.T, "weight", "Q Kᵀ", written, SOURCE_TOKENS, highlight=sees),
+            "t": matrix(Q @ key.T / 2, "weight", "Q Kᵀ / 2", written, highlight=sees),  # columns as before and after
+            "a": matrix(weights, "weight", "A", written, SOURCE_TOKENS, highlight=sees),
+            "y": matrix(output, "value", "Y = A V", written, highlight=sees),
         }
 
     def finish(x, z, q, k, v, s, t, a, y, narrow: bool) -> list[Part | Arrow]:
@@ -156,44 +159,173 @@ def cross_attention_step_by_step() -> Diagram:
         narrow[part].move(narrow["y"].bounds[0] - narrow[part].bounds[0], 0)
     return Diagram(
         "Cross-attention, step by step: four target vectors read three rows of memory",
-        "X has a row for each of four steps, named by the token that was just read. It becomes the queries Q. The "
-        "memory Z has three rows, for feles, se and videt, and becomes the keys K and the values V. Q times K "
+        "X has a row for each of four positions, named by the token that is to be written. It becomes the queries Q. "
+        "The memory Z has three rows, for feles, se and videt, and becomes the keys K and the values V. Q times K "
         "transposed is 4 by 3, a score for each query and key. Divided by the root of 4, and passed through a softmax "
-        "by row, the scores become the weights A. A times V is the output, 4 by 4. The row of “cat” is framed: its "
-        "scores 2, 2 and 4 become 1, 1 "
-        f"and 2, and “cat” gives {weights[cat, videt]:.2f} of its weight to “videt”, the source of “sees”.",
+        "by row, the scores become the weights A. A times V is the output, 4 by 4. The row of “sees” is framed: its "
+        "scores 2, 2 and 4 become 1, 1 and 2, and "
+        f"to write “sees”, the decoder gives {weights[sees, videt]:.2f} of the weight to “videt”.",
         finish(**wide, narrow=False),
         narrow=finish(**narrow, narrow=True),
     )
 
 
+def decoder_block_before_norm() -> Diagram:
+    """Draw Chapter 9: the block of our decoder, normalised before each sublayer, with the names that its code has."""
+    sublayers = ("attention", "cross_attention", "feed_forward")
+    roles = {"attention": "query", "cross_attention": "memory"}
+
+    def arrangement(gap: float, width: float, wraps: bool) -> list[Part | Arrow]:
+        """Return the residual stream, upward, and beside it the branches, in boxes of one width; a name may wrap."""
+        parts, drawn = [text("x", strong=True)], []
+        for name in sublayers:
+            branch, total = _dot(), box("+")
+            branch.above(parts[-1], 32)
+            total.above(branch, 54 if wraps else 46)
+            norm = box(f"{name}\n_norm" if wraps and name == "cross_attention" else f"{name}_norm", width=width)
+            sublayer = box(name, roles.get(name, "plain"), width)
+            norm.right_of(branch, gap)
+            sublayer.right_of(total, gap)
+            norm.move(sublayer.middle[0] - norm.middle[0], 0)
+            drawn += [arrow(parts[-1], total), arrow(branch, norm), arrow(norm, sublayer, sides=("top", "bottom"))]
+            drawn += [arrow(sublayer, total, sides=("left", "right"))]
+            if name == "attention":
+                drawn += [text("causal").right_of(sublayer, 10)]
+            if name == "cross_attention":
+                memory = box("memory", "memory").right_of(sublayer, gap)
+                drawn += [memory, arrow(memory, sublayer, "K, V" if not wraps else "", "memory", ("left", "right"))]
+            parts += [total]
+            drawn += [branch, norm, sublayer]
+        result = text("x, for the next block", strong=True).above(parts[-1], 30, align="start")
+        result.move(parts[-1].middle[0] - result.bounds[0] - 5, 0)
+        top = Part(0, 0).above(parts[-1], 30)
+        return [*parts, result, top, *drawn, arrow(parts[-1], top)]
+
+    return Diagram(
+        "The block of our decoder: a norm before each sublayer",
+        "From below to the top runs the residual stream x. Three times a branch leaves it to the right, goes through a "
+        "normalisation and a sublayer, and is added to the stream again. The sublayers are attention, which is causal, "
+        "cross_attention, whose keys and values come from the memory, and feed_forward. No norm stands on the stream.",
+        arrangement(gap=60, width=176, wraps=False),
+        narrow=arrangement(gap=24, width=134, wraps=True),
+    )
+
+
 def shift_right() -> Diagram:
-    """Draw Chapter 9: the decoder's input is its target, shifted to the right by one, behind a start token."""
-    words = (START, *TOKENS, END)
+    """Draw Chapter 9: the decoder's input is its target, shifted to the right by one, behind a start token; the mask.
+
+    >>> "may look ahead" in shift_right().description
+    False
+    """
+    mask = causal_mask(len(GIVEN))  # (position, given)
+    allowed = [["✓" if entry else "" for entry in row] for row in mask.tolist()]
+
+    def arrangement(width: float, gap: float, named: bool) -> list[Part | Arrow]:
+        """Return two rows of boxes, an arrow for each token, and below them the mask."""
+        given, written = (
+            [box(word, role, max(width, text(other).width + 20)) for word, other in zip(words, others, strict=True)]
+            for words, others, role in ((GIVEN, WRITTEN, "query"), (WRITTEN, GIVEN, "plain"))
+        )
+        above, below = beside(*given, gap=gap), beside(*written, gap=gap)
+        below.below(above, 58)
+        for one, other in zip(given, written, strict=True):
+            other.move(one.middle[0] - other.middle[0], 0)
+        labels = [text("given", strong=True), text("to predict", strong=True)]
+        for label, row, name in zip(labels, (given, written), ("above", "below"), strict=True):
+            if named:
+                label.left_of(row[0], 12)
+            else:
+                getattr(label, name)(row[0], 4, align="start")
+        arrows = [arrow(one, other, sides=("top", "bottom")) for one, other in zip(written, given[1:], strict=False)]
+        names = {"rows": WRITTEN, "columns": GIVEN if named else ()}
+        shown = matrix(allowed, "weight", "causal mask", mask=mask, **names)
+        shown.below(Group([above, below, *labels]), 30)
+        return [above, below, *labels, shown, *arrows]
+
+    return Diagram(
+        "Shifted to the right: inputs and targets of the decoder, and its causal mask",
+        "Two rows of five tokens. Given: the start token, the, cat, sees, itself. To predict: the, cat, sees, itself, "
+        "the end token. An arrow leads from each token that is to be predicted to the same token among the given ones, "
+        "one place further to the right. Below stands the causal mask, 5 by 5, a row for each token to predict, a "
+        "column for each given one: the first row has one check mark, the second two, the last five; the rest is "
+        "hatched.",
+        arrangement(width=84, gap=10, named=True),
+        narrow=arrangement(width=0, gap=3, named=False),
+    )
+
+
+def greedy_decoding_step_by_step() -> Diagram:
+    """Draw Chapter 9: what the decoder has written becomes its input, token by token."""
+    words = (*GIVEN, END)
 
     def staircase(named: bool, gap: float) -> list[Part | Arrow]:
-        """Return a row for each step, with its number in front, and what the frames mean."""
+        """Return a row for each token that is written, with its number in front, and what the frames mean."""
         rows, arrows = [], []
-        for step in range(1, len(words)):
-            inputs = [matrix([[word]]) for word in words[:step]]
-            target = matrix([[words[step]]], highlight=0)
-            row = beside(text(f"step {step}" if named else f"{step}"), *inputs, target, gap=gap)
-            arrows.append(arrow(inputs[-1], target))
+        for position in range(1, len(words)):
+            inputs = [matrix([[word]]) for word in words[:position]]
+            written = matrix([[words[position]]], highlight=0)
+            row = beside(text(f"position {position}" if named else f"{position}"), *inputs, written, gap=gap)
+            arrows.append(arrow(inputs[-1], written))
             if rows:
                 row.below(rows[-1], 24, align="start")
                 arrows.append(arrow(rows[-1].parts[-1], inputs[-1]))
             rows.append(row)
-        legend = text("framed: the target of each step").below(Group(rows), 16)
+        legend = text("framed: what the network writes").below(Group(rows), 16)
         return [*rows, legend, *arrows]
 
     return Diagram(
-        "Shifted to the right: inputs and targets of the decoder",
-        "A staircase. In step 1 the decoder is given the start token and has to predict “the”. In each further step it "
-        "is given what it had to predict in the step before, too: the start token and “the”, for “cat”, and so on, "
-        "until it has to predict the end token. In training all steps are made at once, with a causal mask.",
-        staircase(named=True, gap=15),
+        "Greedy decoding: what is written is read next",
+        "A staircase. At position 1 the decoder is given the start token and writes “the”. At each further position it "
+        "is given what it wrote before, too: an arrow leads down from each written token to the input of the next row. "
+        "So the rows are made one after the other, until the network writes the end token.",
+        staircase(named=True, gap=13),
         narrow=staircase(named=False, gap=8),
     )
+
+
+def chain_and_layers() -> Diagram:
+    """Draw Chapter 9: which of four tokens' vectors waits for which, in a recurrent network and in two layers."""
+
+    def chain() -> Group:
+        states = [box(str(number), "memory", 44) for number in range(1, 5)]
+        row = beside(*states, gap=26)
+        arrows = [arrow(one, other) for one, other in zip(states, states[1:], strict=False)]
+        return Group([row, *arrows, *_tokens_below(states)])
+
+    def layers() -> Group:
+        first, second = ([box(str(number), "query", 44) for _ in range(4)] for number in (1, 2))
+        below, above = beside(*first, gap=26), beside(*second, gap=26)
+        above.above(below, 64)
+        arrows = [arrow(first[j], second[i], sides=("top", "bottom")) for i in range(len(second)) for j in range(i + 1)]
+        return Group([below, above, *arrows, *_tokens_below(first)])
+
+    def arrangement(side_by_side: bool) -> list[Part | Arrow]:
+        """Return both graphs with their titles."""
+        left, right = chain(), layers()
+        if side_by_side:
+            right.right_of(left, 70)
+            right.move(0, left.bounds[3] - right.bounds[3])
+        else:
+            right.below(left, 80)
+        titles = [text("RNN: 4 states, one after the other", strong=True).above(left, 12)]
+        titles += [text("2 layers of causal self-attention", strong=True).above(right, 12)]
+        return [left, right, *titles]
+
+    return Diagram(
+        "What waits for what: a recurrent network and two layers of self-attention",
+        "Left, a recurrent network with four tokens: four states in a row, numbered 1 to 4, with an arrow from each to "
+        "the next. Right, two layers of causal self-attention over the same four tokens: the four vectors of the first "
+        "layer all have the number 1, those of the second all have the number 2, and arrows lead to each vector of the "
+        "second layer from all vectors of the first at its own and earlier positions.",
+        arrangement(side_by_side=True),
+        narrow=arrangement(side_by_side=False),
+    )
+
+
+def _tokens_below(boxes: list[Part]) -> list[Part | Arrow]:
+    """Return four tokens, each below one of the boxes, with an arrow into it."""
+    words = [text(word).below(each, 26) for word, each in zip(TOKENS, boxes, strict=True)]
+    return [*words, *(arrow(word, each) for word, each in zip(words, boxes, strict=True))]
 
 
 def _dot() -> Part:

@@ -18,7 +18,14 @@ from course_lib.schematics.masking import (
     one_hot_or_spread,
     one_look_up,
 )
-from course_lib.schematics.transformer import cross_attention_step_by_step, encoder_and_decoder, shift_right
+from course_lib.schematics.transformer import (
+    chain_and_layers,
+    cross_attention_step_by_step,
+    decoder_block_before_norm,
+    encoder_and_decoder,
+    greedy_decoding_step_by_step,
+    shift_right,
+)
 from tests.drawings import schematics_by_name
 
 SCHEMATICS = schematics_by_name()
@@ -109,12 +116,31 @@ def test_cross_attention_step_by_step_shows_all_that_a_pencil_needs():
     assert scores[cat].tolist() == [2, 2, 4] and list(map(number, weights[cat].tolist())) == ["0.21", "0.21", "0.58"]
 
 
-def test_each_target_is_the_next_input():
+def test_each_target_is_given_one_place_further_to_the_right():
     shown = words(shift_right())
-    steps = " ".join(shown[: shown.index("framed: the target of each step")]).split("step ")[1:]
+    given, written = shown[:5], shown[5:10]
+    assert given == ["<start>", "the", "cat", "sees", "itself"] and written == [*given[1:], "<end>"]
+    assert shown.count("✓") == 1 + 2 + 3 + 4 + 5
+
+
+def test_what_is_written_is_read_next():
+    shown = words(greedy_decoding_step_by_step())
+    steps = " ".join(shown[: shown.index("framed: what the network writes")]).split("position ")[1:]
     rows = [step.split()[1:] for step in steps]
     assert rows[0] == ["<start>", "the"] and rows[-1] == ["<start>", "the", "cat", "sees", "itself", "<end>"]
     assert all(later[:-1] == earlier for earlier, later in zip(rows, rows[1:], strict=False))
+
+
+def test_the_block_has_a_norm_for_each_sublayer_and_the_names_of_the_code():
+    shown = words(decoder_block_before_norm())
+    for name in ("attention", "cross_attention", "feed_forward"):
+        assert {name, f"{name}_norm"} <= set(shown)
+    assert shown.count("+") == 3
+
+
+def test_a_chain_of_four_and_two_layers():
+    shown = [each for each in words(chain_and_layers()) if each.isdigit()]
+    assert sorted(shown) == sorted([*"1234", *"1111", *"2222"])
 
 
 def test_the_tree_of_a_beam_keeps_the_two_most_probable_at_each_step():
