@@ -1,4 +1,4 @@
-"""Attention with queries, keys and values: step by step, from one sequence to another, and with one matrix for both."""
+"""Attention with queries, keys and values: what each is made of, step by step, across sequences, with one matrix."""
 
 import torch
 
@@ -17,9 +17,95 @@ from course_lib.data.running_example import (
     X,
 )
 from course_lib.diagrams import Arrow, Diagram, Group, Part, arrow, beside, box, bracket, column, matrix, shape_of, text
+from course_lib.diagrams.svg import rectangle
 
 DOWN = ("bottom", "top")
 LAST = len(TOKENS) - 1  # "itself", the row that the chapter follows
+
+
+def token_of_three_parts() -> Diagram:
+    """Draw Chapter 4: a query reads the pointer of a token, a key the name of another one, a value its content.
+
+    >>> token_of_three_parts().size[0] <= 688
+    True
+    """
+
+    def strip(name: str, pointer: str, content: int) -> list[Part]:
+        parts = (f"name\n{name}", "key"), (f"pointer\n{pointer}", "query"), (f"content\n{content}", "value")
+        return [box(words, role, width=92) for words, role in parts]
+
+    def parts(narrow: bool) -> list[Part | Arrow]:
+        asks, asked = strip("p", "n", 3), strip("n", "d", 4)
+        first, second = beside(*asks, gap=0), beside(*asked, gap=0)
+        heading = text("token p: the sum of three vectors", strong=True).above(first, 8)
+        query = box("query of p\n“I ask n”", "query").below(asks[1], 44)
+        key, value = box("key of n\n“I am n”", "key", width=92), box("value of n\n“I hold 4”", "value", width=92)
+        other = text("token n", strong=True)
+        if narrow:
+            second.below(first, 290)
+        else:
+            second.right_of(first, 110)
+        key.move(asked[0].middle[0] - key.middle[0], 0)
+        value.move(asked[2].middle[0] - value.middle[0], 0)
+        if narrow:
+            for made in (key, value):
+                made.move(0, second.bounds[1] - 44 - made.bounds[3])
+            other.below(second, 8)
+            score = arrow(query, key, "score large: n = n", "weight", DOWN)
+        else:
+            for made in (key, value):
+                made.move(0, query.bounds[1] - made.bounds[1])
+            other.above(second, 8)
+            score = arrow(query, key, "score large:\nn = n", "weight", ("right", "left"))
+        up = ("top", "bottom") if narrow else DOWN
+        return [
+            *(heading, first, other, second, query, key, value, score),
+            arrow(asks[1], query, "W_q", "query", DOWN),
+            arrow(asked[0], key, "W_k", "key", up),
+            arrow(asked[2], value, "W_v", "value", up),
+        ]
+
+    return Diagram(
+        "What query, key and value have to read",
+        "Two tokens, each the sum of three vectors: name, pointer and content. Token p has the name p, the pointer n "
+        "and the content 3; token n has the name n, the pointer d and the content 4. W_q reads the pointer of p and "
+        "makes the query, “I ask n”. W_k reads the name of n and makes the key, “I am n”. Both say n, so the score is "
+        "large. W_v reads the content of n and makes the value, “I hold 4”.",
+        parts(narrow=False),
+        narrow=parts(narrow=True),
+    )
+
+
+def ring_of_three() -> Diagram:
+    """Draw Chapter 4: with symmetric scores, three tokens that ask each other in a ring do not all find whom they ask.
+
+    >>> ring_of_three().size[0] <= 688
+    True
+    """
+
+    def parts(narrow: bool) -> list[Part | Arrow]:
+        i, j, last = (box(f"{one} asks {other}", width=80) for one, other in ("ij", "jl", "li"))
+        beside(i, j, gap=110)
+        last.below(Group([i, j]), 62)
+        arrows = [
+            arrow(i, j, "score 5", "weight", ("right", "left")),
+            arrow(j, last, "score 3", "weight", ("bottom", "right")),
+            arrow(last, i, "score 4", "weight", ("left", "bottom")),
+        ]
+        found = text(
+            "i: 5 with j, 4 with l: finds j ✓\nl: 4 with i, 3 with j: finds i ✓\nj: 5 with i, 3 with l: finds i ✗"
+        )
+        ring = Group([i, j, last, *arrows])
+        return [ring, found.below(ring, 16) if narrow else found.right_of(ring, 36)]
+
+    return Diagram(
+        "A ring of three tokens with symmetric scores",
+        "Three tokens in a triangle: i asks j, j asks l, and l asks i. Each pair has one score: 5 for i and j, 3 for j "
+        "and l, 4 for l and i. The largest score of i is 5, with j, which i asks. The largest of l is 4, with i, which "
+        "l asks. But the largest of j is 5, with i, although j asks l.",
+        parts(narrow=False),
+        narrow=parts(narrow=True),
+    )
 
 
 def attention_step_by_step() -> Diagram:
@@ -34,17 +120,18 @@ def attention_step_by_step() -> Diagram:
         """Return all matrices: only a wide one has room for names beside the rows of W, Q, K, V, and A beside Q Kᵀ."""
         rows, made = (TOKENS, ()) if narrow else ((), TOKENS)
         added = [() if narrow else _added(weight) for weight in (W_Q, W_K, W_V)]
+        over = [() if narrow else _initials(names) for names in added]
         return {
             "x": matrix(X, title="X", rows=TOKENS, columns=FEATURES, highlight=LAST),
             "w_q": matrix(W_Q, "query", "W_q", rows=added[0]),
             "w_k": matrix(W_K, "key", "W_k", rows=added[1]),
             "w_v": matrix(W_V, "value", "W_v", rows=added[2]),
-            "q": matrix(Q, "query", "Q", rows=made, highlight=LAST),
-            "k": matrix(K, "key", "K", rows=made),
-            "v": matrix(V, "value", "V", rows=made),
+            "q": matrix(Q, "query", "Q", made, over[0], highlight=LAST),
+            "k": matrix(K, "key", "K", made, over[1]),
+            "v": matrix(V, "value", "V", made, over[2]),
             "s": matrix(Q @ K.T, "weight", "dot products Q Kᵀ", TOKENS, TOKENS, highlight=LAST),
             "a": matrix(weights, "weight", "A", rows, TOKENS, highlight=LAST),
-            "y": matrix(output, "value", "Y = A V", rows, highlight=LAST),
+            "y": matrix(output, "value", "Y = A V", rows, over[2], highlight=LAST),
         }
 
     def finish(x, w_q, w_k, w_v, q, k, v, s, a, y, v_meets: str, scale: Arrow, product: str) -> list[Part | Arrow]:
@@ -67,7 +154,10 @@ def attention_step_by_step() -> Diagram:
         weight = wide[f"w_{name}"].above(wide[name], 34)
         weight.move(wide[name].middle[0] - weight.middle[0], 0)
     wide["x"].above(wide["w_k"], 40)
-    by_hand = text("W_q, W_k, W_v: chosen by\nhand (a network learns\nthem). Beside each row:\nwhat it adds up")
+    by_hand = text(
+        "W_q, W_k, W_v: chosen by\nhand (a network learns\nthem). Beside each row:\n"
+        "what it adds up. Over\nQ, K, V and Y: the same\nby first letters"
+    )
     notes = [
         bracket(wide["x"], "right", "a row for\neach token"),
         by_hand.left_of(wide["x"], 24),
@@ -108,6 +198,15 @@ def _added(weight: torch.Tensor) -> list[str]:
     return ["+".join(name for name, entry in zip(FEATURES, row, strict=True) if entry) for row in weight.tolist()]
 
 
+def _initials(names: list[str]) -> list[str]:
+    """Shorten each name to first letters, so that it fits over a column.
+
+    >>> _initials(["living+action", "points"])
+    ['l+a', 'p']
+    """
+    return ["+".join(word[0] for word in name.split("+")) for name in names]
+
+
 def self_and_cross_attention() -> Diagram:
     """Draw Chapter 4: the same layer twice; only the place where keys and values come from differs.
 
@@ -142,24 +241,33 @@ def scores_of_one_and_two_matrices() -> Diagram:
 
     def panels() -> tuple[Group, Group]:
         return (
-            _scores("two matrices", "Q Kᵀ", Q @ K.T, "“itself” scores “cat” highest"),
-            _scores("one matrix for both", "Q Qᵀ", Q @ Q.T, "“itself” scores “itself” highest"),
+            _scores("two matrices", "Q Kᵀ", Q @ K.T, "every token finds another one"),
+            _scores("one matrix for both", "Q Qᵀ", Q @ Q.T, "all but “sees” find “itself”"),
         )
 
     return Diagram(
         "Scores of two matrices and of one",
-        "Two matrices of dot products of the four tokens. With W_q and W_k, the largest one of “itself” is 8, with the "
-        "key of “cat”, while “cat” has 2 with the key of “itself”. With W_q in both roles the matrix is symmetric, and "
-        "the largest one of “itself” is 17, with “itself”: its query is the longest vector.",
+        "Two matrices of dot products of the four tokens; the largest entry of each row is framed. With W_q and W_k, "
+        "“the” and “itself” have it with the key of “cat”, “cat” with “sees”, and “sees” with “itself”. With W_q in "
+        "both roles the matrix is symmetric. Its diagonal is 3, 5, 8 and 17. “the” and “cat” have the largest entry "
+        "with “itself”, “sees” and “itself” with themselves.",
         [beside(*panels(), gap=48)],
         narrow=[column(*panels(), gap=36)],
     )
 
 
 def _scores(heading: str, title: str, scores: torch.Tensor, note: str) -> Group:
-    """Draw scores (query, key), the row of the last token framed, between a heading and a note."""
-    drawn = matrix(scores, "weight", title, TOKENS, TOKENS, highlight=LAST)
-    return Group([text(heading, strong=True).above(drawn, 10), drawn, text(note).below(drawn, 6)])
+    """Draw scores (query, key), the largest of each row framed, between a heading and a note."""
+    drawn = matrix(scores, "weight", title, TOKENS, TOKENS)
+    left, top, right, bottom = drawn.body
+    width, height = (right - left) / scores.shape[1], (bottom - top) / len(scores)
+    frames = [
+        Part(width, height, rectangle(0, 0, width, height, "ink", 0, 1, 2.5, 3)).move(
+            left + int(winner) * width, top + row * height
+        )
+        for row, winner in enumerate(scores.argmax(dim=1))
+    ]
+    return Group([text(heading, strong=True).above(drawn, 10), drawn, *frames, text(note).below(drawn, 6)])
 
 
 def _panel(name: str, memory: torch.Tensor, tokens: tuple[str, ...], numbers: bool = False) -> Group:

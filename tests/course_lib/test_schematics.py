@@ -7,8 +7,10 @@ from course_lib.data.running_example import MEMORY, TOKENS, W_K, W_Q, W_V, K, Q,
 from course_lib.diagrams import number
 from course_lib.schematics.attention import (
     attention_step_by_step,
+    ring_of_three,
     scores_of_one_and_two_matrices,
     self_and_cross_attention,
+    token_of_three_parts,
 )
 from course_lib.schematics.beam import beam_as_a_tree
 from course_lib.schematics.masking import (
@@ -153,6 +155,20 @@ def test_with_one_matrix_for_both_the_longest_query_scores_itself_highest():
     shown = words(scores_of_one_and_two_matrices())
     for tensor in (Q @ K.T, Q @ Q.T):
         assert set(map(number, tensor.flatten().tolist())) <= set(shown)
-    assert (Q @ K.T)[3].argmax() == 1 and (Q @ Q.T)[3].argmax() == 3
-    assert "“itself” scores “cat” highest" in shown and "“itself” scores “itself” highest" in shown
+    assert (Q @ K.T).argmax(dim=1).tolist() == [1, 2, 3, 1] and "every token finds another one" in shown
+    assert (Q @ Q.T).argmax(dim=1).tolist() == [3, 3, 2, 3] and "all but “sees” find “itself”" in shown
     assert sorted(words(scores_of_one_and_two_matrices(), narrow=True)) == sorted(shown)
+
+
+def test_what_a_query_reads_says_the_same_as_what_a_key_reads():
+    for narrow in (False, True):
+        shown = words(token_of_three_parts(), narrow)
+        assert {"“I ask n”", "“I am n”", "“I hold 4”"} <= set(shown) and shown.count("n") == 2
+        assert {"Wq", "Wk", "Wv"} <= set(shown)
+
+
+def test_in_a_ring_with_symmetric_scores_one_token_does_not_find_whom_it_asks():
+    scores = torch.tensor([[0, 5, 4], [5, 0, 3], [4, 3, 0]])  # of i, j and l
+    assert torch.equal(scores, scores.T) and scores.argmax(dim=1).tolist() == [1, 0, 0]
+    shown = words(ring_of_three())
+    assert sum(each.endswith("✓") for each in shown) == 2 and "j: 5 with i, 3 with l: finds i ✗" in shown
