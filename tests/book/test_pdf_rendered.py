@@ -33,7 +33,7 @@ def test_it_has_an_outline_that_leads_to_the_pages(pdf):
 def test_paper_has_the_text_and_not_what_only_a_screen_can_do(pdf):
     text = "\n".join(page.extract_text() for page in pdf.pages)
     assert "softmax" in text
-    assert "Show code cell source" not in text and "Move the sliders" not in text
+    assert "Show the code of what follows" not in text and "Move the sliders" not in text
 
 
 def test_no_sheet_is_nearly_empty_but_the_last_of_a_page(pdf):
