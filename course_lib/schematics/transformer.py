@@ -296,8 +296,14 @@ def chain_and_layers() -> Diagram:
         first, second = ([box(str(number), "query", 44) for _ in range(4)] for number in (1, 2))
         below, above = beside(*first, gap=26), beside(*second, gap=26)
         above.above(below, 64)
-        arrows = [arrow(first[j], second[i], sides=("top", "bottom")) for i in range(len(second)) for j in range(i + 1)]
-        return Group([below, above, *arrows, *_tokens_below(first)])
+        words = [text(word).below(each, 64) for word, each in zip(TOKENS, first, strict=True)]
+        arrows = [
+            arrow(read[j], reads[i], sides=("top", "bottom"))
+            for read, reads in ((words, first), (first, second))
+            for i in range(len(reads))
+            for j in range(i + 1)
+        ]
+        return Group([below, above, *words, *arrows])
 
     def arrangement(side_by_side: bool) -> list[Part | Arrow]:
         """Return both graphs with their titles."""
@@ -315,8 +321,8 @@ def chain_and_layers() -> Diagram:
         "What waits for what: a recurrent network and two layers of self-attention",
         "Left, a recurrent network with four tokens: four states in a row, numbered 1 to 4, with an arrow from each to "
         "the next. Right, two layers of causal self-attention over the same four tokens: the four vectors of the first "
-        "layer all have the number 1, those of the second all have the number 2, and arrows lead to each vector of the "
-        "second layer from all vectors of the first at its own and earlier positions.",
+        "layer all have the number 1, those of the second all have the number 2, and arrows lead to each vector from "
+        "what is below it at its own and earlier positions: tokens below the first layer, the first below the second.",
         arrangement(side_by_side=True),
         narrow=arrangement(side_by_side=False),
     )
