@@ -1,6 +1,7 @@
 """`check(function)`, `hint("02.1")` and `progress()`: the way into the grading from a notebook."""
 
 import contextlib
+import importlib
 import io
 import sys
 from collections.abc import Callable
@@ -17,6 +18,7 @@ from course_lib.grading.nearest import ALIKE, nearest
 from course_lib.grading.reports import learner, learner_html
 from course_lib.grading.sandbox.limits import Limits
 from course_lib.grading.sandbox.worker.attempt import at_most, attempt
+from course_lib.grading.slow_imports import slow_imports
 from course_lib.grading.wording import shorten
 from course_lib.project import OWN_FOLDER, own_folder
 
@@ -46,7 +48,8 @@ def check(function: Callable, package: str = OWN) -> None:
     random cases are checked, as they are by `course check`; the points are noted beside a learner's own notebook.
     """
     name = getattr(function, "__name__", None)
-    called = [name, *_names_of(function, sys._getframe(1).f_globals)]
+    names = sys._getframe(1).f_globals  # of the notebook; Jupyter keeps the texts of its cells there, as In
+    called = [name, *_names_of(function, names)]
     known = (catalogue(package).find_task(each) for each in called if each)
     found = next(filter(None, known), None) if callable(function) else None
     if found is None:
@@ -57,6 +60,8 @@ def check(function: Callable, package: str = OWN) -> None:
     exercise, task = found
     seed = fresh_seed()
     try:
+        for module in slow_imports(names.get("In", ())):
+            importlib.import_module(module)
         answer = patient(function, task, exercise.forbidden, Limits().step)
         results = [judge_task(exercise, task, answer, seed, search=True)]
         printed = _printed(function, task, results[0])

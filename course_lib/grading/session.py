@@ -6,8 +6,8 @@ Windows, where a process cannot be forked.
 """
 
 import contextlib
+import importlib
 import os
-import re
 import sys
 import threading
 import time
@@ -29,6 +29,7 @@ from course_lib.grading.sandbox.worker import cells as running
 from course_lib.grading.sandbox.worker import own_modules
 from course_lib.grading.sandbox.worker.attempt import at_most, ordinary
 from course_lib.grading.sandbox.worker.frames import pack
+from course_lib.grading.slow_imports import TRANSFORMS, slow_imports
 from course_lib.grading.unattended import unattended
 from course_lib.grading.wording import shorten
 
@@ -36,7 +37,6 @@ LONGEST = 20_000  # characters of each, which are more than are ever shown
 MOST_TRIED, LONGEST_TRIED = 20, 160
 FAULT = ("kind", "error", "message", "text", "got", "expected")  # what a worker may tell of a call without a value
 NO_MODULES: Mapping[str, str] = {}  # beside the file that it could import, each a name and its text
-SLOW_TO_IMPORT = re.compile(r"^[ \t]*(?:import|from)[ \t]+matplotlib", re.MULTILINE)
 
 
 class Session(Protocol):
@@ -57,6 +57,8 @@ class InProcessSession:
         self._path, self._limits = path, limits
         self.names: dict[str, Any] = {"__name__": "answers"}
         own_modules.serve(modules)
+        for name in slow_imports([*(cell.source for cell in cells), *modules.values()]):
+            importlib.import_module(name)
         stops = running.run([cell.source for cell in cells], self.names, self._guard)
         self._submission = after_running(path, cells, self.names, stops)
 
@@ -119,7 +121,7 @@ class SandboxedSession:
         self._limits, self._modules = limits, dict(modules)
         self._deadline = time.monotonic() + limits.wall if deadline is None else deadline
         sources = [*(cell.source for cell in cells), *modules.values()]
-        self._preload = ["matplotlib.pyplot"] if any(map(SLOW_TO_IMPORT.search, sources)) else []
+        self._slow = slow_imports(sources)
         self._workers: dict[tuple, tuple[Conversation, Submission]] = {}
         self._hopeless: dict[tuple, str] = {}
         self.endings: list[str] = []  # what became of workers that did not last
@@ -179,7 +181,9 @@ class SandboxedSession:
         if key in self._hopeless:
             raise WorkerStopped(self._hopeless[key])
         if key not in self._workers:
-            conversation = Conversation(self._fork_server, self._limits, self._deadline, self._preload)
+            # torch's operators in Python come with its transforms: not where one of them is forbidden.
+            preload = [name for name in self._slow if name != TRANSFORMS or not forbidden]
+            conversation = Conversation(self._fork_server, self._limits, self._deadline, preload)
             try:
                 self._workers[key] = (conversation, self._begin(conversation, dict(forbidden)))
             except BaseException as error:

@@ -1,6 +1,8 @@
 """`check`, `hint` and `progress` in a notebook: what is shown, what is noted, and what does not end."""
 
 import json
+import subprocess
+import sys
 import time
 
 import pytest
@@ -143,3 +145,19 @@ def test_one_who_sleeps_is_woken(own_folder, capsys, monkeypatch):
 
     check(attend)
     assert "more than 0.5 seconds on the clock" in " ".join(capsys.readouterr().out.split())
+
+
+def test_what_torch_imports_for_its_transforms_is_imported_before_the_time_of_an_answer():
+    """In a new process, where nothing has imported it; Jupyter keeps the texts of the cells in `In`."""
+    code = """
+import sys
+from course_lib.grading import check
+def attend(weights, values):
+    seen.append("torch._dynamo" in sys.modules)
+    return (weights[..., None] * values).sum(dim=1)
+seen, In = [], ["from torch import func"]
+check(attend)
+print(seen[0])
+"""
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ended.stdout.splitlines()[-1] == "True"

@@ -122,6 +122,16 @@ def attend(weights, values):
 
 
 @each_tier
+def test_what_torch_imports_for_its_transforms_is_not_the_time_of_an_answer(tier):
+    answer = """import torch
+from torch.func import grad
+def attend(weights, values):
+    return (weights[..., None] * values * grad(torch.sum)(values)).sum(1)"""
+    told, session = judged(tier, answer, limits=Limits(step=0.5))  # the import takes three times as long
+    assert told.earned == sum(each.points for each in told.task.properties) and not session.endings
+
+
+@each_tier
 def test_one_function_that_kills_its_worker_does_not_cost_the_others(tier):
     first, second = catalogue().find("02.3"), catalogue().find("02.1")
     cells = [

@@ -31,7 +31,9 @@ import torch
 import worker
 from torch._functorch.vmap import lazy_load_decompositions
 
-WELCOME = ("matplotlib.pyplot",)  # slow to import, and needs a folder to write to: imported before the lock
+# Slow to import, and so before the lock. The first needs a folder to write to, and serves all workers. With the second
+# come torch's operators in Python, which others may have to do without: only the worker that asks for it has it.
+WELCOME, WELCOME_IN_ONE = ("matplotlib.pyplot",), ("torch._dynamo",)
 
 
 def serve(control: socket.socket, lock: dict[str, Any]) -> None:
@@ -53,6 +55,9 @@ def serve(control: socket.socket, lock: dict[str, Any]) -> None:
             if child == 0:
                 try:
                     control.close()
+                    for name in request["preload"]:
+                        if name in WELCOME_IN_ONE:
+                            importlib.import_module(name)
                     worker.work(*descriptors, lock)
                 except BaseException as error:
                     # Before the lock is shut there is nobody else's code here: say what is wrong with the machine.
