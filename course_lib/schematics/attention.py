@@ -32,11 +32,16 @@ def token_of_three_parts() -> Diagram:
 
     def strip(name: str, pointer: str, content: int) -> list[Part]:
         parts = (f"name\n{name}", "key"), (f"pointer\n{pointer}", "query"), (f"content\n{content}", "value")
-        return [box(words, role, width=92) for words, role in parts]
+        return [box(words, role, width=84) for words, role in parts]
+
+    def added(parts: list[Part]) -> Group:
+        """Place the three beside each other, with plus signs between them: a sum, not a longer vector."""
+        first, second, third = parts
+        return beside(first, text("+", strong=True), second, text("+", strong=True), third, gap=6)
 
     def parts(narrow: bool) -> list[Part | Arrow]:
-        asks, asked = strip("p", "n", 3), strip("n", "d", 4)
-        first, second = beside(*asks, gap=0), beside(*asked, gap=0)
+        asks, asked = strip("p", "n", 9), strip("n", "g", 4)
+        first, second = added(asks), added(asked)
         heading = text("token p: the sum of three vectors", strong=True).above(first, 8)
         query = box("query of p\n“I ask n”", "query").below(asks[1], 44)
         key, value = box("key of n\n“I am n”", "key", width=92), box("value of n\n“I hold 4”", "value", width=92)
@@ -44,7 +49,7 @@ def token_of_three_parts() -> Diagram:
         if narrow:
             second.below(first, 290)
         else:
-            second.right_of(first, 110)
+            second.right_of(first, 64)
         key.move(asked[0].middle[0] - key.middle[0], 0)
         value.move(asked[2].middle[0] - value.middle[0], 0)
         if narrow:
@@ -68,7 +73,7 @@ def token_of_three_parts() -> Diagram:
     return Diagram(
         "What query, key and value have to read",
         "Two tokens, each the sum of three vectors: name, pointer and content. Token p has the name p, the pointer n "
-        "and the content 3; token n has the name n, the pointer d and the content 4. W_q reads the pointer of p and "
+        "and the content 9; token n has the name n, the pointer g and the content 4. W_q reads the pointer of p and "
         "makes the query, “I ask n”. W_k reads the name of n and makes the key, “I am n”. Both say n, so the score is "
         "large. W_v reads the content of n and makes the value, “I hold 4”.",
         parts(narrow=False),
@@ -84,25 +89,25 @@ def ring_of_three() -> Diagram:
     """
 
     def parts(narrow: bool) -> list[Part | Arrow]:
-        i, j, last = (box(f"{one} asks {other}", width=80) for one, other in ("ij", "jl", "li"))
-        beside(i, j, gap=110)
-        last.below(Group([i, j]), 62)
+        p, n, g = (box(f"{one} asks {other}", width=80) for one, other in ("pn", "ng", "gp"))
+        beside(p, n, gap=110)
+        g.below(Group([p, n]), 62)
         arrows = [
-            arrow(i, j, "score 5", "weight", ("right", "left")),
-            arrow(j, last, "score 3", "weight", ("bottom", "right")),
-            arrow(last, i, "score 4", "weight", ("left", "bottom")),
+            arrow(p, n, "score 5", "weight", ("right", "left")),
+            arrow(n, g, "score 3", "weight", ("bottom", "right")),
+            arrow(g, p, "score 4", "weight", ("left", "bottom")),
         ]
         found = text(
-            "i: 5 with j, 4 with l: finds j ✓\nl: 4 with i, 3 with j: finds i ✓\nj: 5 with i, 3 with l: finds i ✗"
+            "p: 5 with n, 4 with g: finds n ✓\ng: 4 with p, 3 with n: finds p ✓\nn: 5 with p, 3 with g: finds p ✗"
         )
-        ring = Group([i, j, last, *arrows])
+        ring = Group([p, n, g, *arrows])
         return [ring, found.below(ring, 16) if narrow else found.right_of(ring, 36)]
 
     return Diagram(
         "A ring of three tokens with symmetric scores",
-        "Three tokens in a triangle: i asks j, j asks l, and l asks i. Each pair has one score: 5 for i and j, 3 for j "
-        "and l, 4 for l and i. The largest score of i is 5, with j, which i asks. The largest of l is 4, with i, which "
-        "l asks. But the largest of j is 5, with i, although j asks l.",
+        "Three tokens in a triangle: p asks n, n asks g, and g asks p. Each pair has one score: 5 for p and n, 3 for n "
+        "and g, 4 for g and p. The largest score of p is 5, with n, which p asks. The largest of g is 4, with p, which "
+        "g asks. But the largest of n is 5, with p, although n asks g.",
         parts(narrow=False),
         narrow=parts(narrow=True),
     )

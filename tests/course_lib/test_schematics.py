@@ -168,7 +168,7 @@ def test_what_a_query_reads_says_the_same_as_what_a_key_reads():
 
 
 def test_in_a_ring_with_symmetric_scores_one_token_does_not_find_whom_it_asks():
-    scores = torch.tensor([[0, 5, 4], [5, 0, 3], [4, 3, 0]])  # of i, j and l
+    scores = torch.tensor([[0, 5, 4], [5, 0, 3], [4, 3, 0]])  # of p, n and g
     assert torch.equal(scores, scores.T) and scores.argmax(dim=1).tolist() == [1, 0, 0]
     shown = words(ring_of_three())
-    assert sum(each.endswith("✓") for each in shown) == 2 and "j: 5 with i, 3 with l: finds i ✗" in shown
+    assert sum(each.endswith("✓") for each in shown) == 2 and "n: 5 with p, 3 with g: finds p ✗" in shown
