@@ -47,6 +47,8 @@ def _range(values: list[float], shown: str) -> str:
 
     >>> _range([0.6335, 0.7949], "0.633 ± 0.011"), _range([0.9825, 1.0], "500 of 500"), _range([32, 32], "32")
     ('0.633 to 0.795', '491 to 500', '32')
+    >>> _range([0.4744, 0.4744], "0.47 ± 0.01")  # what does not depend on the seed
+    '0.47'
     """
     if not values:
         return ""
@@ -56,6 +58,8 @@ def _range(values: list[float], shown: str) -> str:
     low, high = f"{min(values):.4g}", f"{max(values):.4g}"
     if value and not all(float(each).is_integer() for each in values):
         decimals = len(value[1] or "")
+        if min(values) == max(values):
+            return f"{values[0]:.{decimals}f}"
         unit = 10**decimals
         low = f"{math.floor(round(min(values) * unit, 6)) / unit:.{decimals}f}"
         high = f"{math.ceil(round(max(values) * unit, 6)) / unit:.{decimals}f}"
