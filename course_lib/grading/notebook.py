@@ -48,7 +48,7 @@ def check(function: Callable, package: str = OWN) -> None:
     random cases are checked, as they are by `course check`; the points are noted beside a learner's own notebook.
     """
     name = getattr(function, "__name__", None)
-    names = sys._getframe(1).f_globals  # of the notebook; Jupyter keeps the texts of its cells there, as In
+    names = sys._getframe(1).f_globals  # of the notebook
     called = [name, *_names_of(function, names)]
     known = (catalogue(package).find_task(each) for each in called if each)
     found = next(filter(None, known), None) if callable(function) else None
@@ -60,7 +60,7 @@ def check(function: Callable, package: str = OWN) -> None:
     exercise, task = found
     seed = fresh_seed()
     try:
-        for module in slow_imports(names.get("In", ())):
+        for module in slow_imports(_cells(names)):
             importlib.import_module(module)
         answer = patient(function, task, exercise.forbidden, Limits().step)
         results = [judge_task(exercise, task, answer, seed, search=True)]
@@ -94,6 +94,12 @@ def progress(package: str = OWN) -> None:
 def _names_of(value: Any, names: dict[str, Any]) -> list[str]:
     """Return the variables that hold a value: what has no name of its own was given one by the cell that calls."""
     return [name for name, each in list(names.items()) if each is value]
+
+
+def _cells(names: dict[str, Any]) -> list[str]:
+    """Return the texts of the cells that ran: Jupyter keeps them as `In`, unless a learner uses this name otherwise."""
+    ran = names.get("In")
+    return [each for each in ran if isinstance(each, str)] if isinstance(ran, list) else []
 
 
 def _asked_for(package: str) -> list[str]:

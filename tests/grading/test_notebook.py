@@ -158,6 +158,8 @@ def attend(weights, values):
 seen, In = [], ["from torch import func"]
 check(attend)
 print(seen[0])
+In = 3  # a learner's own
+check(attend)
 """
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert ended.stdout.splitlines()[-1] == "True"
+    assert "True" in ended.stdout.splitlines()
