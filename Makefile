@@ -52,7 +52,7 @@ $(HTML)/.built: .venv/.installed $(SOURCES)
 
 _build/without_solutions/_toc.yml: _toc.yml
 	@mkdir -p $(@D)
-	@sed '/Worked solutions/,$$d' $< > $@
+	@sed '/file: solutions/d' $< > $@
 
 serve: $(HTML)/.built
 	@echo "The book: http://localhost:$(PORT)/ (stop with Ctrl-C)"

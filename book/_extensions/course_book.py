@@ -3,8 +3,10 @@
 import re
 from pathlib import Path
 
+import nbformat
 from docutils import nodes
 from sphinx.environment.collectors.toctree import TocTreeCollector
+from sphinx.util.docutils import SphinxDirective
 
 from course_lib.authoring.ledger_entries import claims_of, read_ledger
 from course_lib.authoring.plain.index import NOTEBOOK, Index
@@ -17,6 +19,23 @@ from course_lib.grading.catalogue import catalogue
 DEEPER = "going-deeper"  # the part of a chapter that few readers need
 FOLD = ('<details class="deeper"><summary>', "</summary>", "</details>")
 PLAIN = "notebooks"  # the folder of the built book, and the branch, that hold the plain form
+
+
+class FromChapter(SphinxDirective):
+    """Show what a cell of a chapter displays, on another page: `{from-chapter} 02_full_name function_it_calls`."""
+
+    required_arguments = 2
+
+    def run(self):
+        """Return the HTML of the first cell that calls the function."""
+        chapter, function = self.arguments
+        file = Path(self.env.srcdir, "book", f"{chapter}.ipynb")
+        self.env.note_dependency(str(file))
+        for cell in nbformat.read(file, as_version=4).cells:
+            if cell.cell_type == "code" and f"{function}(" in cell.source:
+                (output,) = cell.outputs
+                return [nodes.raw("", output.data["text/html"], format="html")]
+        raise self.error(f"no cell of {chapter} calls {function}")
 
 
 def number_by_chapter(app, env):
@@ -108,6 +127,7 @@ def share_handlers(app):
 
 def setup(app):
     """Connect the functions above; those that correct another extension run after it."""
+    app.add_directive("from-chapter", FromChapter)
     app.connect("builder-inited", share_handlers, priority=0)
     app.connect("source-read", complete_solutions)
     app.connect("env-get-updated", number_by_chapter, priority=900)

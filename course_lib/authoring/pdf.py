@@ -15,22 +15,12 @@ from pypdf import PdfReader, PdfWriter
 from tqdm.auto import tqdm
 
 from course_lib.authoring.browser import launch
+from course_lib.authoring.contents import pages
 
 # A header and a footer know no style sheet of the page.
 SMALL = "font: 8px sans-serif; color: #555; width: 100%; margin: 0 16mm; display: flex; justify-content: space-between"
 FOOTER = '<div style="{style}"><span>{title}</span><span class="pageNumber"></span></div>'
 MARGIN = {"top": "16mm", "bottom": "18mm", "left": "16mm", "right": "16mm"}
-
-
-def pages(part: dict) -> list[str]:
-    """Return the pages that `part` of a table of contents names, without suffix, in order.
-
-    >>> pages({"root": "book/intro", "parts": [{"caption": "I", "chapters": [{"file": "book/00.ipynb"}]}]})
-    ['book/intro', 'book/00']
-    """
-    own = [part[key].removesuffix(".ipynb").removesuffix(".md") for key in ("root", "file") if key in part]
-    below = part.get("parts", []) + part.get("chapters", []) + part.get("sections", [])
-    return own + [page for each in below for page in pages(each)]
 
 
 def parts(contents: dict) -> Iterator[tuple[str, list[str]]]:

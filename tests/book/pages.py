@@ -4,7 +4,7 @@ from pathlib import Path
 
 import yaml
 
-from course_lib.authoring.pdf import pages
+from course_lib.authoring.contents import pages
 from course_lib.project import root
 
 HTML = root() / "_build" / "html"

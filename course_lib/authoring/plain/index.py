@@ -10,6 +10,7 @@ import yaml
 from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell, new_notebook
 
+from course_lib.authoring.contents import pages
 from course_lib.authoring.ledger_entries import claims_of, read_ledger
 from course_lib.authoring.notebooks import read_notebook
 from course_lib.authoring.plain.blocks import Block, blocks
@@ -46,7 +47,7 @@ class Index:
         self.ledger = read_ledger(ledger) if ledger.exists() else {}  # of a book that has not been measured yet
         self.pages, self.labels, self.terms = {}, {}, {}
         numbers = Counter()
-        for page in _pages(contents):
+        for page in pages(contents):
             notebook = _read(home, page)
             title = TITLE.search("\n\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown"))
             self.pages[page] = Place(title[1] if title else page, f"{page}.html")
@@ -122,13 +123,6 @@ def _labels(found: list[Block]) -> Iterator[tuple[str, str]]:
 def _terms(notebook: NotebookNode) -> list[str]:
     found = [block for cell in notebook.cells for block in blocks(cell.source) if block.kind == "glossary"]
     return [line for block in found for line in block.content.split("\n") if line.strip() and not line.startswith(" ")]
-
-
-def _pages(part: dict) -> Iterator[str]:
-    """Yield the pages that a part of the table of contents names, without suffix, in their order."""
-    yield from (str(part[key]).removesuffix(".ipynb") for key in ("root", "file") if key in part)
-    for below in part.get("parts", []) + part.get("chapters", []):
-        yield from _pages(below)
 
 
 def _read(home: Path, page: str) -> NotebookNode:
