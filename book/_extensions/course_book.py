@@ -9,6 +9,7 @@ from sphinx.environment.collectors.toctree import TocTreeCollector
 from sphinx.util.docutils import SphinxDirective
 
 from course_lib.authoring.ledger_entries import claims_of, read_ledger
+from course_lib.authoring.library_links import imported, with_links
 from course_lib.authoring.plain.index import NOTEBOOK, Index
 from course_lib.authoring.plain.notebook import plain_page
 from course_lib.authoring.seeds_in_tables import with_seeds
@@ -94,6 +95,21 @@ def show_seeds(app, page, template, context, doctree):
         context["body"] = with_seeds(context["body"], claims_of(ledger, page))
 
 
+def link_library(app, page, template, context, doctree):
+    """Let the names of the library in the code of a chapter lead to their place on the library page."""
+    if not NOTEBOOK.match(page):
+        return
+    objects = app.env.get_domain("py").objects
+
+    def address(name):
+        if name in objects:
+            return f"{context['pathto'](objects[name].docname)}#{objects[name].node_id}"
+
+    cells = nbformat.read(app.env.doc2path(page), as_version=4).cells
+    names = imported(cell.source for cell in cells if cell.cell_type == "code")
+    context["body"] = with_links(context["body"], names, address)
+
+
 def complete_solutions(app, page, source):
     """Give the worked solutions their titles and what goes wrong in each, and take away the marks of the answers."""
     if page.startswith("solutions/"):
@@ -135,5 +151,6 @@ def setup(app):
     app.connect("html-page-context", launch_only_notebooks, priority=900)
     app.connect("html-page-context", lead_to_plain_notebooks, priority=901)
     app.connect("html-page-context", show_seeds)
+    app.connect("html-page-context", link_library)
     app.connect("build-finished", write_plain_notebooks)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -8,7 +8,7 @@ from html import escape
 from course_lib.authoring.ledger_entries import bound, holds, lead
 from course_lib.measurements import CLEAR
 
-WIDTH, HEIGHT, EDGE = 150, 22, 6  # of a number line, in pixels; EDGE is left free at both ends
+WIDTH, HEIGHT, EDGE = 150, 32, 6  # of a number line, in pixels; EDGE is left free at both ends
 # Shape and filling tell them apart where colours cannot be seen; the colours have enough contrast in light and dark.
 STYLE = (
     "<style>.ledger svg{display:block}.ledger td,.ledger th{text-align:left}.ledger .axis{stroke:#888}"
@@ -96,10 +96,11 @@ def _number_line(claim: dict) -> str:
     words = []
     rows = _values_by_kind(claim)
     for row, (kind, values) in enumerate(rows.items()):
-        y = middle + 9 * (row - (len(rows) - 1) / 2)  # ours above the rival's
+        centre = middle + 14 * (row - (len(rows) - 1) / 2)  # ours above the rival's
         words.append(f"{kind}: " + ", ".join(f"{value:.4g}" for value in values))
-        for value in values:
+        for seed, value in enumerate(values):
             x = place(value)
+            y = centre + 1.5 * (seed - (len(values) - 1) / 2)  # one above the other: equal values stay visible
             mark = MARKS[kind if holds(claim, value) else "broken"]
             parts.append(mark.format(x=x, y=y, left=x - 3, upper=y - 3))
     label = escape("; ".join(words) + f"; the line runs from {low:.3g} to {high:.3g}")

@@ -96,6 +96,7 @@ def test_every_value_has_a_mark_whose_shape_says_what_it_is(chapter):
     assert [share(mark) for mark in marks(exact, "claim")] == pytest.approx([0.97, 0.99], abs=1e-3)
     assert len(marks(exact, "broken")) == 1
     assert (len(marks(uniform, "control")), len(marks(uniform, "claim"))) == (3, 0)
+    assert len({mark.get("y") for mark in marks(uniform, "control")}) == 3  # equal values would stay visible
     shapes = [mark.split()[0] + mark.rsplit(" ", 1)[-1] for mark in MARKS.values()]
     assert len(set(shapes)) == len(MARKS)
 
@@ -104,7 +105,7 @@ def test_the_permitted_side_begins_at_the_bound(chapter):
     exact, uniform, *_ = rows(chapter)
     for row, limit, end in ((exact, 0.95, WIDTH - EDGE), (uniform, 0.5, EDGE)):
         x = EDGE + limit * (WIDTH - 2 * EDGE)
-        assert marks(row, "permitted")[0].get("d") == f"M{x:.1f} 11H{end}"
+        assert marks(row, "permitted")[0].get("d") == f"M{x:.1f} 16H{end}"
         assert marks(row, "bound")[0].get("d").startswith(f"M{x:.1f} ")
 
 
