@@ -5,13 +5,18 @@ import re
 import pytest
 import torch
 
+from course_lib import pretrained
 from course_lib.attention import attend, scaled_dot_product_attention
+from course_lib.data import python_reference as reference
 from course_lib.data.number_names import START, VOCABULARY, held_out, names
 from course_lib.data.running_example import TOKENS, K, Q, V
+from course_lib.decoding import sampling_probabilities
 from course_lib.explorers.looking import explore_looking
 from course_lib.explorers.masking import explore_masking
 from course_lib.explorers.query import PIXELS, explore_query
+from course_lib.explorers.text import explore_text
 from course_lib.explorers.translation import explore_translation
+from course_lib.inspection import record_attention
 from course_lib.models.encoder_decoder import EncoderDecoder
 from tests.book.accessibility import violations
 from tests.book.page_of_the_book import open_page
@@ -19,6 +24,8 @@ from tests.book.page_of_the_book import open_page
 pytestmark = pytest.mark.rendered
 GENERATOR = torch.Generator().manual_seed(7)
 QUERIES, KEYS = torch.randn(2, 6, 1024, generator=GENERATOR)  # (token, d_key) each
+
+SHIPPED, _ = pretrained.load("python_reference")
 
 
 def network() -> EncoderDecoder:
@@ -35,8 +42,10 @@ EXPLORERS = {
     "looking": lambda: explore_looking(torch.rand(2, 3, 8, 8), [["a", "b"]] * 2, torch.full((2, 2, 4), 0.25)),
     "masking": lambda: explore_masking(QUERIES, KEYS),
     "query": lambda: explore_query(Q[3, :2], K[:, :2], V[:, :2], TOKENS),
+    "text": lambda: explore_text(SHIPPED, 'The "with" statement and the "wi', layer=3, head=2),
     "translation": lambda: explore_translation(network(), 947_863),
 }
+READ_TEXT = "(tokens) => document.querySelector('.text-explorer').model.read(tokens)"
 SOFTMAX = '<div class="softmax-explorer" data-scores="0.5,2,1"><p>A figure with a slider.</p></div>'
 
 
@@ -47,7 +56,7 @@ def open_explorer(browser):
     def open_once(kind):
         if kind not in pages:
             shown = EXPLORERS[kind]().data if kind in EXPLORERS else SOFTMAX
-            pages[kind] = open_page(browser, shown, ("explorers.js", f"{kind}_explorer.js"))
+            pages[kind] = open_page(browser, shown, ("explorers.js", "forward_pass.js", f"{kind}_explorer.js"))
         return pages[kind]
 
     yield open_once
@@ -72,7 +81,7 @@ def test_it_can_be_read_by_everyone_at_both_widths(open_explorer, kind):
     assert violations(page) == {"light": [], "dark": []}
 
 
-@pytest.mark.parametrize("kind", ["masking", "query"])
+@pytest.mark.parametrize("kind", ["masking", "query", "text"])
 def test_the_figure_without_script_is_the_one_that_the_script_begins_with(browser, open_explorer, kind):
     with open_page(browser, EXPLORERS[kind]().data) as still:
         assert "answers to your hand" in still.locator(".hint").inner_text()
@@ -202,3 +211,96 @@ def test_a_word_is_chosen_by_the_keyboard(open_explorer):
     page = open_explorer("looking")
     page.get_by_role("button", name="b", exact=True).focus()
     assert page.get_by_role("img", name="when the captioner wrote “b”").count() == 1
+
+
+@torch.no_grad()
+def test_the_language_model_in_the_page_says_what_torch_says(open_explorer):
+    page = open_explorer("text")
+    passages = reference.encode(reference.text(held_out=True)).unfold(0, 250, 1500)[:20]  # (passage, 250)
+    for passage, length in zip(passages, 4 * [1, 2, 30, SHIPPED.max_length, 250], strict=True):
+        tokens = passage[:length]
+        logits = page.evaluate(READ_TEXT, tokens.tolist())["logits"]
+        expected = SHIPPED.next_token_logits(tokens.unsqueeze(0))[0]
+        torch.testing.assert_close(
+            torch.tensor(logits), expected, atol=1e-3, rtol=0
+        )  # float16 holds its weights exactly
+    begun, longer, other = passages[0, :40], passages[0, :41], passages[1, :41]
+    for tokens in (begun, longer, begun, torch.cat([begun[:20], other[:21]])):  # what was kept is read where it fits
+        logits = page.evaluate(READ_TEXT, tokens.tolist())["logits"]
+        torch.testing.assert_close(torch.tensor(logits), SHIPPED(tokens.unsqueeze(0))[0, -1], atol=1e-3, rtol=0)
+
+
+@pytest.mark.parametrize(
+    ("temperature", "top_k", "top_p"),
+    [(1, 96, 1), (0.5, 96, 1), (2, 5, 1), (1, 96, 0.6), (1.5, 10, 0.5), (0, 96, 1), (0, 3, 0.2), (1, 1, 0.05)],
+)
+def test_next_characters_are_drawn_with_the_probabilities_of_the_library(open_explorer, temperature, top_k, top_p):
+    page = open_explorer("text")
+    logits = (3 * torch.randn(96, generator=torch.Generator().manual_seed(5))).round(decimals=1)  # some are equal
+    expected = sampling_probabilities(logits, temperature, top_k, top_p)
+    call = "([logits, ...cuts]) => samplingProbabilities(logits, ...cuts)"
+    found = page.evaluate(call, [logits.tolist(), temperature, top_k, top_p])
+    torch.testing.assert_close(torch.tensor(found).float(), expected, atol=1e-5, rtol=0)
+
+
+def test_a_draw_follows_its_probabilities_and_its_seed(open_explorer):
+    page = open_explorer("text")
+    draws = """(seed) => {
+        const next = generatorOf(seed);
+        return [...Array(4000)].map(() => draw([0.5, 0.2, 0, 0.3], next));
+    }"""
+    first = page.evaluate(draws, 1)
+    shares = torch.tensor(first).bincount(minlength=4) / 4000
+    torch.testing.assert_close(shares, torch.tensor([0.5, 0.2, 0.0, 0.3]), atol=0.03, rtol=0)
+    assert page.evaluate(draws, 1) == first != page.evaluate(draws, 2)
+
+
+@torch.no_grad()
+def test_the_text_is_shaded_by_the_head_that_is_chosen(open_explorer):
+    page = open_explorer("text")
+    page.get_by_label("the text that the model reads").fill("if x is\nnot")
+    page.get_by_role("group", name="layer").get_by_label("4").check()
+    page.get_by_role("group", name="head").get_by_label("2").check()
+    with record_attention(SHIPPED) as maps:
+        probabilities = SHIPPED(reference.encode("if x is\nnot").unsqueeze(0))[0, -1].softmax(dim=-1)
+    weights = maps["blocks.3.attention"][0, 1, -1]
+    shades = page.locator(".shaded span").evaluate_all(
+        "(all) => all.map((each) => Number(each.style.getPropertyValue('--weight-here')))"
+    )
+    torch.testing.assert_close(torch.tensor(shades), weights / weights.max(), atol=2e-3, rtol=0)
+    names = page.locator("tr th[scope=row]").all_inner_texts()[:10]
+    best = [reference.CHARACTERS[token] for token in probabilities.argsort(descending=True)[:10]]
+    assert names == [{" ": "space", "\n": "new line"}.get(each, each) for each in best]
+    torch.testing.assert_close(bars(page)[:20:2], probabilities.sort(descending=True).values[:10], atol=0.006, rtol=0)
+    page.get_by_label("top-k").fill("3")
+    assert "3 of 96 characters can be drawn" in page.get_by_role("status").inner_text()
+    assert (bars(page)[1::2] > 0).sum() == 3
+    page.get_by_label("top-k").fill("96")
+
+
+def test_a_text_is_written_on_and_is_the_same_again(open_explorer):
+    page = open_explorer("text")
+    page.get_by_label("the text that the model reads").fill("The value of é ")
+    assert "does not know é and reads a space" in page.get_by_role("status").inner_text()
+    one = page.get_by_role("button", name="write one character")
+
+    def write():
+        page.get_by_role("button", name="start again").click()
+        one.focus()
+        for _ in range(12):
+            page.keyboard.press("Enter")
+        return page.locator(".shaded").text_content()
+
+    first = write()
+    assert first.startswith("The value of   ") and len(first) >= 15 + 12
+    assert write() == first
+    page.get_by_label("seed").fill("2")
+    assert write() != first
+    page.get_by_role("button", name="start again").click()
+    page.get_by_role("button", name="write 40 characters").click()
+    page.get_by_role("button", name="write 40 characters").wait_for()  # it reads "stop" until then
+    assert page.locator(".shaded .written").count() == 40
+    page.get_by_label("the text that the model reads").fill("")
+    assert "at least one character" in page.get_by_role("status").inner_text() and one.is_disabled()
+    page.get_by_label("the text that the model reads").fill("if ")
+    assert one.is_enabled()

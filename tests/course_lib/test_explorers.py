@@ -1,9 +1,16 @@
 """What an explorer refuses; what it shows stands in tests/book/test_explorers_rendered.py."""
 
+from base64 import b64decode
+
+import numpy
 import pytest
 import torch
 
+from course_lib.data.python_reference import CHARACTERS
 from course_lib.explorers.looking import explore_looking
+from course_lib.explorers.text import explore_text
+from course_lib.explorers.weights import packed
+from course_lib.models.language_model import LanguageModel
 
 
 @pytest.mark.parametrize("locations", [3, 9])
@@ -11,3 +18,42 @@ def test_locations_that_do_not_tile_the_picture_are_refused(locations):
     weights = torch.full((1, 1, locations), 1 / locations)
     with pytest.raises(ValueError, match=f"{locations} locations are no square grid over an image with a side of 4"):
         explore_looking(torch.zeros(1, 3, 4, 4), [["red"]], weights)
+
+
+def unpacked(entry):
+    kind = "<f2" if "half" in entry else "<i2"
+    numbers = numpy.frombuffer(b64decode(entry.get("half", entry.get("whole"))), kind).astype("float64")
+    return torch.tensor(numbers * entry.get("unit", 1)).view(entry["shape"])
+
+
+def test_what_float16_holds_is_packed_without_loss_and_the_rest_nearly():
+    exact, other = torch.randn(2, 7, 30).unbind()
+    exact = exact.half().float()
+    exact[0, :3] = torch.tensor([0.0, 2.0**-24, -65504.0])  # zero, one that is subnormal, the largest
+    result = packed({"a.weight": exact, "b.weight": other, "c.bias": torch.zeros(3)})
+    assert "half" in result["a.weight"] and "half" in result["c.bias"] and "whole" in result["b.weight"]
+    torch.testing.assert_close(unpacked(result["a.weight"]), exact.half().double(), atol=0, rtol=0)
+    largest = other.abs().max().item()
+    torch.testing.assert_close(unpacked(result["b.weight"]), other.double(), atol=largest / 65_000, rtol=0)
+
+
+@pytest.mark.parametrize(
+    ("changes", "arguments", "words"),
+    [
+        ({}, {"prompt": ""}, "`prompt` has 0 characters, expected 1 to 8"),
+        ({}, {"prompt": "123456789"}, "`prompt` has 9 characters, expected 1 to 8"),
+        ({}, {"layer": 3}, "`layer` is 3 and `head` 1, expected 1 to 2 and 1 to 4"),
+        ({}, {"head": 0}, "`layer` is 1 and `head` 0, expected 1 to 2 and 1 to 4"),
+        ({"vocab_size": 7}, {}, "must have rotary positions and the 96 characters"),
+        ({"learned_positions": True}, {}, "must have rotary positions and the 96 characters"),
+    ],
+)
+def test_a_text_that_cannot_be_explored_is_refused(changes, arguments, words):
+    model = LanguageModel(**{"vocab_size": len(CHARACTERS), "max_length": 8} | changes)
+    with pytest.raises(ValueError, match=words):
+        explore_text(model, **{"prompt": "if x"} | arguments)
+
+
+def test_signs_of_a_text_are_markup_nowhere():
+    shown = explore_text(LanguageModel(vocab_size=len(CHARACTERS), max_length=8), "a<b&\n").data
+    assert all(f">{sign}</span>" in shown for sign in ("&lt;", "&amp;", "⏎\n"))
