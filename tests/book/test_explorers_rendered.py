@@ -7,17 +7,25 @@ import torch
 
 from course_lib import pretrained
 from course_lib.attention import attend, scaled_dot_product_attention
+from course_lib.cache import KeyValueCache
+from course_lib.costs import count_multiply_adds
+from course_lib.data import negations
 from course_lib.data import python_reference as reference
 from course_lib.data.number_names import START, VOCABULARY, held_out, names
 from course_lib.data.running_example import TOKENS, K, Q, V
 from course_lib.decoding import sampling_probabilities
+from course_lib.explorers.cache import explore_cache
+from course_lib.explorers.hiding import explore_hiding
 from course_lib.explorers.looking import explore_looking
 from course_lib.explorers.masking import explore_masking
 from course_lib.explorers.query import PIXELS, explore_query
 from course_lib.explorers.text import explore_text
 from course_lib.explorers.translation import explore_translation
 from course_lib.inspection import record_attention
+from course_lib.masks import causal_mask
+from course_lib.models.classifier import SequenceClassifier
 from course_lib.models.encoder_decoder import EncoderDecoder
+from course_lib.multi_head import MultiHeadAttention
 from tests.book.accessibility import violations
 from tests.book.page_of_the_book import open_page
 
@@ -25,6 +33,8 @@ pytestmark = pytest.mark.rendered
 GENERATOR = torch.Generator().manual_seed(7)
 QUERIES, KEYS = torch.randn(2, 6, 1024, generator=GENERATOR)  # (token, d_key) each
 
+REVIEWS = negations.draw_reviews(20, GENERATOR).words  # (review, time)
+WRITTEN = ["the", "cat", "saw", "itself", "in", "the", "mirror", "and", "ran"]
 SHIPPED, _ = pretrained.load("python_reference")
 
 
@@ -38,13 +48,26 @@ def network() -> EncoderDecoder:
     return model
 
 
+def classifier(**how) -> SequenceClassifier:
+    """A classifier whose logits are as large as those of a trained one."""
+    with torch.random.fork_rng():
+        torch.manual_seed(3)
+        model = SequenceClassifier(len(negations.VOCABULARY), classes=2, **how).eval()
+    with torch.no_grad():
+        model.to_logits.weight.mul_(8)
+    return model
+
+
 EXPLORERS = {
+    "cache": lambda: explore_cache(WRITTEN, prompt=3, d_model=128, heads=4),
+    "hiding": lambda: explore_hiding(classifier(), REVIEWS),
     "looking": lambda: explore_looking(torch.rand(2, 3, 8, 8), [["a", "b"]] * 2, torch.full((2, 2, 4), 0.25)),
     "masking": lambda: explore_masking(QUERIES, KEYS),
     "query": lambda: explore_query(Q[3, :2], K[:, :2], V[:, :2], TOKENS),
     "text": lambda: explore_text(SHIPPED, 'The "with" statement and the "wi', layer=3, head=2),
     "translation": lambda: explore_translation(network(), 947_863),
 }
+SHARED = ("explorers.js", "forward_pass.js")
 READ_TEXT = "(tokens) => document.querySelector('.text-explorer').model.read(tokens)"
 SOFTMAX = '<div class="softmax-explorer" data-scores="0.5,2,1"><p>A figure with a slider.</p></div>'
 
@@ -56,7 +79,7 @@ def open_explorer(browser):
     def open_once(kind):
         if kind not in pages:
             shown = EXPLORERS[kind]().data if kind in EXPLORERS else SOFTMAX
-            pages[kind] = open_page(browser, shown, ("explorers.js", "forward_pass.js", f"{kind}_explorer.js"))
+            pages[kind] = open_page(browser, shown, (*SHARED, f"{kind}_explorer.js"))
         return pages[kind]
 
     yield open_once
@@ -81,14 +104,14 @@ def test_it_can_be_read_by_everyone_at_both_widths(open_explorer, kind):
     assert violations(page) == {"light": [], "dark": []}
 
 
-@pytest.mark.parametrize("kind", ["masking", "query", "text"])
+@pytest.mark.parametrize("kind", ["cache", "hiding", "masking", "query", "text"])
 def test_the_figure_without_script_is_the_one_that_the_script_begins_with(browser, open_explorer, kind):
     with open_page(browser, EXPLORERS[kind]().data) as still:
         assert "answers to your hand" in still.locator(".hint").inner_text()
         before = [still.locator(each).all_inner_texts() for each in ("td", "svg text")]
         drawn = still.locator("svg path.arrow").evaluate_all("(all) => all.map((each) => each.getAttribute('d'))")
     page = open_explorer(kind)
-    page.evaluate("document.querySelector('input').dispatchEvent(new Event('input', { bubbles: true }))")
+    page.evaluate("document.querySelector('input')?.dispatchEvent(new Event('input', { bubbles: true }))")
     assert [page.locator(each).all_inner_texts() for each in ("td", "svg text")] == before
     assert page.locator("svg path.arrow").evaluate_all("(all) => all.map((each) => each.getAttribute('d'))") == drawn
 
@@ -304,3 +327,86 @@ def test_a_text_is_written_on_and_is_the_same_again(open_explorer):
     assert "at least one character" in page.get_by_role("status").inner_text() and one.is_disabled()
     page.get_by_label("the text that the model reads").fill("if ")
     assert one.is_enabled()
+
+
+def judged(page, tokens, present):
+    call = "([tokens, present]) => document.querySelector('.hiding-explorer').classifier.judge(tokens, present)"
+    return torch.tensor(page.evaluate(call, [tokens.tolist(), present.tolist()]))
+
+
+@torch.no_grad()
+def test_the_classifier_in_the_page_says_what_torch_says(browser, open_explorer):
+    others = [classifier(layers=0, positions=False), classifier(positions=False)]
+    pages = [
+        open_page(browser, explore_hiding(model, REVIEWS).data, (*SHARED, "hiding_explorer.js")) for model in others
+    ]
+    for page, model in zip([open_explorer("hiding"), *pages], [classifier(), *others], strict=True):
+        for row in REVIEWS:
+            tokens = row[row != negations.PADDING]
+            present = torch.rand(len(tokens), generator=GENERATOR) < 0.7
+            present[-1] = True
+            for each in (torch.ones_like(present), present):
+                expected = model(torch.where(each, tokens, negations.PADDING).unsqueeze(0))[0]
+                torch.testing.assert_close(judged(page, tokens, each), expected, atol=5e-3, rtol=0)
+    for page in pages:
+        page.close()
+
+
+@torch.no_grad()
+def test_words_are_hidden_by_the_keyboard_and_shown_again(open_explorer):
+    page, model = open_explorer("hiding"), classifier()
+    words = page.get_by_role("group", name="words of the review").get_by_role("button")
+    tokens = REVIEWS[0, : words.count()]
+    before = model(tokens.unsqueeze(0))[0]
+    for position in (1, words.count() - 1):
+        words.nth(position).focus()
+        page.keyboard.press("Space")
+        tokens = tokens.index_fill(0, torch.tensor(position), negations.PADDING)
+        assert words.nth(position).get_attribute("aria-pressed") == "true"
+    now = model(tokens.unsqueeze(0))[0]
+    praise = torch.stack([now, before]).softmax(dim=-1)[:, 1]
+    torch.testing.assert_close(bars(page), praise, atol=0.006, rtol=0)
+    for row, (blame, praised) in zip(page.locator("tr").all()[1:], (now.tolist(), before.tolist()), strict=True):
+        shown = [float(each.replace("−", "-")) for each in row.locator("td").all_inner_texts()[:3]]
+        assert shown == pytest.approx([blame, praised, praised - blame], abs=0.012)
+    said = page.get_by_role("status").inner_text()
+    assert f"the probability of praise is {praise[0]:.2f}, with all words {praise[1]:.2f}" in said
+    for position in range(words.count()):
+        if words.nth(position).get_attribute("aria-pressed") == "false":
+            words.nth(position).click()
+    assert "no mean of nothing" in page.get_by_role("status").inner_text()
+    page.get_by_role("button", name="show all words").click()
+    assert page.locator("[aria-pressed=true]").count() == 0
+    page.get_by_role("button", name="another review").click()
+    assert " ".join(words.all_inner_texts()) == negations.review(REVIEWS[1])
+
+
+def test_a_decode_goes_step_by_step_and_costs_what_the_counter_counts(open_explorer):
+    page = open_explorer("cache")
+    attention, cache = MultiHeadAttention(d_model=128, heads=4), KeyValueCache()
+    inputs = torch.randn(1, len(WRITTEN), 128)
+    rows, costs = page.locator("table").all()
+    back, forth = (page.get_by_role("button", name=name) for name in ("step back", "next step"))
+    back.focus()
+    for _ in WRITTEN:
+        page.keyboard.press("Enter")  # no further than the first step
+    forth.focus()
+    so_far = [0, 0]
+    for time in range(3, len(WRITTEN) + 1):
+        new = inputs[:, cache.length : time]
+        without = count_multiply_adds(attention, inputs[:, :time], mask=causal_mask(time))
+        cached = count_multiply_adds(attention, new, mask=causal_mask(new.shape[1], time), cache=cache)
+        so_far = [so_far[0] + without, so_far[1] + cached]
+        shown = [
+            [int(cell.replace(",", "")) for cell in row.locator("td").all_inner_texts()]
+            for row in costs.locator("tr").all()[1:]
+        ]
+        assert shown[2] == [without, cached] and shown[3] == so_far
+        assert [sum(column) for column in zip(*shown[:2], strict=True)] == shown[2]
+        assert rows.locator("td:nth-child(2)").all_inner_texts() == time * ["computed"] + (len(WRITTEN) - time) * [""]
+        kept = time - new.shape[1]
+        expected = kept * ["read"] + new.shape[1] * ["computed"] + (len(WRITTEN) - time) * [""]
+        assert rows.locator("td:nth-child(3)").all_inner_texts() == expected
+        assert f"{without / cached:.1f} times" in page.get_by_role("status").inner_text() or time == 3
+        page.keyboard.press("Enter")
+    assert forth.get_attribute("aria-disabled") == "true" and rows.locator("caption").inner_text().startswith("Step 7:")

@@ -6,10 +6,14 @@ import numpy
 import pytest
 import torch
 
+from course_lib.data.negations import VOCABULARY
 from course_lib.data.python_reference import CHARACTERS
+from course_lib.explorers.cache import explore_cache
+from course_lib.explorers.hiding import explore_hiding
 from course_lib.explorers.looking import explore_looking
 from course_lib.explorers.text import explore_text
 from course_lib.explorers.weights import packed
+from course_lib.models.classifier import SequenceClassifier
 from course_lib.models.language_model import LanguageModel
 
 
@@ -57,3 +61,16 @@ def test_a_text_that_cannot_be_explored_is_refused(changes, arguments, words):
 def test_signs_of_a_text_are_markup_nowhere():
     shown = explore_text(LanguageModel(vocab_size=len(CHARACTERS), max_length=8), "a<b&\n").data
     assert all(f">{sign}</span>" in shown for sign in ("&lt;", "&amp;", "⏎\n"))
+
+
+@pytest.mark.parametrize("changes", [{"pool": "max"}, {"padding": -1}, {"vocab_size": 9}, {"classes": 3}])
+def test_a_classifier_of_something_else_is_refused(changes):
+    model = SequenceClassifier(**{"vocab_size": len(VOCABULARY), "classes": 2} | changes)
+    with pytest.raises(ValueError, match=f"expected 'mean', 0, {len(VOCABULARY)} and 2"):
+        explore_hiding(model, torch.ones(1, 4, dtype=torch.long))
+
+
+@pytest.mark.parametrize("prompt", [0, 3])
+def test_a_decode_without_two_steps_after_its_prompt_is_refused(prompt):
+    with pytest.raises(ValueError, match=f"`prompt` is {prompt}, expected 1 to 2"):
+        explore_cache("abcd", prompt, d_model=8, heads=2)
