@@ -16,13 +16,15 @@ from course_lib.data.running_example import TOKENS, K, Q, V
 from course_lib.decoding import sampling_probabilities
 from course_lib.explorers.cache import explore_cache
 from course_lib.explorers.hiding import explore_hiding
+from course_lib.explorers.induction import LETTERS, explore_induction
 from course_lib.explorers.looking import explore_looking
 from course_lib.explorers.masking import explore_masking
 from course_lib.explorers.query import PIXELS, explore_query
 from course_lib.explorers.text import explore_text
 from course_lib.explorers.translation import explore_translation
-from course_lib.inspection import record_attention
+from course_lib.inspection import induction_score, record_attention
 from course_lib.masks import causal_mask
+from course_lib.models.attention_only import AttentionOnly
 from course_lib.models.classifier import SequenceClassifier
 from course_lib.models.encoder_decoder import EncoderDecoder
 from course_lib.multi_head import MultiHeadAttention
@@ -58,9 +60,22 @@ def classifier(**how) -> SequenceClassifier:
     return model
 
 
+def attention_only() -> AttentionOnly:
+    """A model whose logits are as large as those of a trained one, and whose heads look at single positions."""
+    with torch.random.fork_rng():
+        torch.manual_seed(3)
+        model = AttentionOnly(vocab_size=32, max_length=32, heads=4).eval()
+    with torch.no_grad():
+        model.unembed.weight.mul_(8)
+        for attention in model.attentions:
+            attention.to_query.weight.mul_(4)
+    return model
+
+
 EXPLORERS = {
     "cache": lambda: explore_cache(WRITTEN, prompt=3, d_model=128, heads=4),
     "hiding": lambda: explore_hiding(classifier(), REVIEWS),
+    "induction": lambda: explore_induction(attention_only(), "attention0attent"),
     "looking": lambda: explore_looking(torch.rand(2, 3, 8, 8), [["a", "b"]] * 2, torch.full((2, 2, 4), 0.25)),
     "masking": lambda: explore_masking(QUERIES, KEYS),
     "query": lambda: explore_query(Q[3, :2], K[:, :2], V[:, :2], TOKENS),
@@ -104,7 +119,7 @@ def test_it_can_be_read_by_everyone_at_both_widths(open_explorer, kind):
     assert violations(page) == {"light": [], "dark": []}
 
 
-@pytest.mark.parametrize("kind", ["cache", "hiding", "masking", "query", "text"])
+@pytest.mark.parametrize("kind", ["cache", "hiding", "induction", "masking", "query", "text"])
 def test_the_figure_without_script_is_the_one_that_the_script_begins_with(browser, open_explorer, kind):
     with open_page(browser, EXPLORERS[kind]().data) as still:
         assert "answers to your hand" in still.locator(".hint").inner_text()
@@ -410,3 +425,59 @@ def test_a_decode_goes_step_by_step_and_costs_what_the_counter_counts(open_explo
         assert f"{without / cached:.1f} times" in page.get_by_role("status").inner_text() or time == 3
         page.keyboard.press("Enter")
     assert forth.get_attribute("aria-disabled") == "true" and rows.locator("caption").inner_text().startswith("Step 7:")
+
+
+def letters_of(tokens):
+    return "".join(LETTERS[token] for token in tokens.tolist())
+
+
+@torch.no_grad()
+def test_the_model_of_attention_alone_in_the_page_says_what_torch_says(open_explorer):
+    page, model = open_explorer("induction"), attention_only()
+    for length in [1, 2, 32, *torch.randint(3, 32, (17,), generator=GENERATOR).tolist()]:
+        tokens = torch.randint(32, (1, length), generator=GENERATOR)
+        call = "(tokens) => document.querySelector('.induction-explorer').model.read(tokens)"
+        found = page.evaluate(call, tokens[0].tolist())
+        with record_attention(model) as maps:
+            logits = model(tokens)[0]
+        torch.testing.assert_close(torch.tensor(found["logits"]), logits, atol=5e-3, rtol=0)
+        for layer, weights in enumerate(maps.values()):
+            torch.testing.assert_close(torch.tensor(found["maps"][layer]).float(), weights[0], atol=2e-3, rtol=0)
+
+
+@torch.no_grad()
+def test_the_map_of_a_head_and_its_score_are_those_of_the_library(open_explorer):
+    page, model = open_explorer("induction"), attention_only()
+    segment = torch.randperm(32, generator=GENERATOR)[:10]
+    tokens = segment.repeat(2)[None, :17]
+    page.get_by_label("letters that the model reads").fill(letters_of(tokens[0]).upper())
+    page.get_by_role("group", name="layer").get_by_label("1").check()
+    page.get_by_role("group", name="head").get_by_label("3").check()
+    with record_attention(model) as maps:
+        probabilities = model(tokens)[0, -1].softmax(dim=-1)
+    shown = page.locator(".map i").evaluate_all(
+        "(all) => all.map((each) => [Number(each.style.getPropertyValue('--weight-here')), each.className === 'match'])"
+    )
+    weights, outlined = torch.tensor(shown).T
+    torch.testing.assert_close(weights.view(17, 17), maps["attentions.0"][0, 2], atol=2e-3, rtol=0)
+    assert outlined.view(17, 17).nonzero().tolist() == [[query, query - 9] for query in range(10, 17)]
+    scores = torch.cat([induction_score(each, torch.tensor([10])) for each in maps.values()])
+    best = probabilities.sort(descending=True)
+    torch.testing.assert_close(bars(page), torch.cat([scores, best.values[:5]]), atol=0.006, rtol=0)
+    page.get_by_role("button", name="write the next letter").focus()
+    page.keyboard.press("Enter")
+    written = page.get_by_label("letters that the model reads").input_value()
+    assert written[17:] == LETTERS[best.indices[0]]
+
+
+def test_letters_without_a_repetition_and_strange_ones_are_told(open_explorer):
+    page = open_explorer("induction")
+    field, status = page.get_by_label("letters that the model reads"), page.get_by_role("status")
+    field.fill("ab c")
+    assert "Only the letters" in status.inner_text() and "No letter has come twice" in status.inner_text()
+    field.fill("")
+    assert "Type some letters" in status.inner_text()
+    field.fill(32 * "a")
+    page.get_by_role("button", name="write the next letter").focus()
+    page.keyboard.press("Enter")
+    assert field.input_value() == 32 * "a"

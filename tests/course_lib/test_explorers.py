@@ -10,9 +10,11 @@ from course_lib.data.negations import VOCABULARY
 from course_lib.data.python_reference import CHARACTERS
 from course_lib.explorers.cache import explore_cache
 from course_lib.explorers.hiding import explore_hiding
+from course_lib.explorers.induction import explore_induction
 from course_lib.explorers.looking import explore_looking
 from course_lib.explorers.text import explore_text
 from course_lib.explorers.weights import packed
+from course_lib.models.attention_only import AttentionOnly
 from course_lib.models.classifier import SequenceClassifier
 from course_lib.models.language_model import LanguageModel
 
@@ -74,3 +76,14 @@ def test_a_classifier_of_something_else_is_refused(changes):
 def test_a_decode_without_two_steps_after_its_prompt_is_refused(prompt):
     with pytest.raises(ValueError, match=f"`prompt` is {prompt}, expected 1 to 2"):
         explore_cache("abcd", prompt, d_model=8, heads=2)
+
+
+@pytest.mark.parametrize("sequence", ["", "abcabcabc", "ab c", "xyz"])
+def test_a_sequence_of_no_tokens_or_too_many_is_refused(sequence):
+    with pytest.raises(ValueError, match=f"`sequence` is '{sequence}', expected 1 to 8 letters of abcdefgh"):
+        explore_induction(AttentionOnly(vocab_size=8, max_length=8), sequence)
+
+
+def test_a_model_with_more_tokens_than_letters_is_refused():
+    with pytest.raises(ValueError, match="37 tokens, expected at most 36"):
+        explore_induction(AttentionOnly(vocab_size=37, max_length=8), "ab")
