@@ -1,5 +1,6 @@
 """What an explorer refuses; what it shows stands in tests/book/test_explorers_rendered.py."""
 
+import re
 from base64 import b64decode
 
 import numpy
@@ -87,3 +88,11 @@ def test_a_sequence_of_no_tokens_or_too_many_is_refused(sequence):
 def test_a_model_with_more_tokens_than_letters_is_refused():
     with pytest.raises(ValueError, match="37 tokens, expected at most 36"):
         explore_induction(AttentionOnly(vocab_size=37, max_length=8), "ab")
+
+
+def test_outlines_are_where_an_earlier_copy_stands_before_the_key():
+    shown = explore_induction(AttentionOnly(vocab_size=8, max_length=8), "abcabb").data
+    cells = re.findall(r"<i(?: class=\"(\w+)\")? style", shown)  # (query, key), row by row
+    outlined = [divmod(number, 6) for number, look in enumerate(cells) if look == "match"]
+    assert len(cells) == 36 and outlined == [(3, 1), (4, 2), (5, 2), (5, 5)]
+    assert cells.count("future") == 15
