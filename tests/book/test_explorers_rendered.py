@@ -8,13 +8,15 @@ import torch
 from course_lib import pretrained
 from course_lib.attention import attend, scaled_dot_product_attention
 from course_lib.cache import KeyValueCache
+from course_lib.capstone import load_caption_transformer, write_captions
 from course_lib.costs import count_multiply_adds
-from course_lib.data import negations
+from course_lib.data import negations, scenes
 from course_lib.data import python_reference as reference
 from course_lib.data.number_names import START, VOCABULARY, held_out, names
 from course_lib.data.running_example import TOKENS, K, Q, V
 from course_lib.decoding import sampling_probabilities
 from course_lib.explorers.cache import explore_cache
+from course_lib.explorers.captions import draw_scene, explore_captions
 from course_lib.explorers.hiding import explore_hiding
 from course_lib.explorers.induction import LETTERS, explore_induction
 from course_lib.explorers.looking import explore_looking
@@ -37,6 +39,7 @@ QUERIES, KEYS = torch.randn(2, 6, 1024, generator=GENERATOR)  # (token, d_key) e
 
 REVIEWS = negations.draw_reviews(20, GENERATOR).words  # (review, time)
 WRITTEN = ["the", "cat", "saw", "itself", "in", "the", "mirror", "and", "ran"]
+CAPTIONER = load_caption_transformer()
 SHIPPED, _ = pretrained.load("python_reference")
 
 
@@ -74,6 +77,7 @@ def attention_only() -> AttentionOnly:
 
 EXPLORERS = {
     "cache": lambda: explore_cache(WRITTEN, prompt=3, d_model=128, heads=4),
+    "captions": lambda: explore_captions(CAPTIONER, "red circle above yellow triangle"),
     "hiding": lambda: explore_hiding(classifier(), REVIEWS),
     "induction": lambda: explore_induction(attention_only(), "attention0attent"),
     "looking": lambda: explore_looking(torch.rand(2, 3, 8, 8), [["a", "b"]] * 2, torch.full((2, 2, 4), 0.25)),
@@ -481,3 +485,48 @@ def test_letters_without_a_repetition_and_strange_ones_are_told(open_explorer):
     page.get_by_role("button", name="write the next letter").focus()
     page.keyboard.press("Enter")
     assert field.input_value() == 32 * "a"
+
+
+FIELDS = ("first colour", "first shape", "relation", "second colour", "second shape")
+
+
+def compose(page, caption):
+    for name, word in zip(FIELDS, caption.split(), strict=True):
+        page.get_by_label(name).select_option(word)
+
+
+@torch.no_grad()
+def test_the_captioner_in_the_page_says_what_torch_says(open_explorer):
+    page = open_explorer("captions")
+    for drawn in scenes.make_scenes(20, seed=5).captions:
+        caption = scenes.words(drawn)
+        compose(page, caption)
+        words = drawn[:-1]  # from <start> to the last shape
+        live = page.evaluate("(words) => document.querySelector('.captions-explorer').live(words)", words.tolist())
+        image = torch.tensor(live["planes"]).view(3, scenes.SIDE, scenes.SIDE)
+        torch.testing.assert_close(image, draw_scene(*caption.split()), atol=3e-3, rtol=0)  # a byte for each pixel
+        logits, looks = CAPTIONER(image.unsqueeze(0), words.unsqueeze(0))
+        torch.testing.assert_close(torch.tensor(live["logits"]), logits[0], atol=5e-3, rtol=0)
+        torch.testing.assert_close(torch.tensor(live["looks"]), looks[0], atol=2e-3, rtol=0)
+
+
+@pytest.mark.parametrize("caption", ["purple square beside green circle", "red square above blue circle"])
+def test_a_caption_is_written_word_by_word_and_judged(open_explorer, caption):
+    page, status = open_explorer("captions"), open_explorer("captions").get_by_role("status")
+    compose(page, caption)
+    assert "written nothing yet" in status.inner_text()
+    expected = scenes.words(write_captions(CAPTIONER, draw_scene(*caption.split()).unsqueeze(0))[0]).split()
+    page.get_by_role("button", name="write the next word").focus()
+    for number in range(1, 4):
+        page.keyboard.press("Enter")
+        assert page.locator("th[scope=row]").all_inner_texts() == expected[:number]
+    page.get_by_role("button", name="write the caption").click()
+    assert page.locator("th[scope=row]").all_inner_texts() == [*expected, "end"]
+    assert ("The caption is right" in status.inner_text()) == (expected == caption.split())
+    never = "Training never showed a red square or a blue circle."
+    assert (never in status.inner_text()) == caption.startswith("red square")
+    page.locator("th[scope=row] button").nth(1).focus()
+    page.keyboard.press("Space")
+    assert page.get_by_role("img", name=f"when the captioner wrote “{expected[1]}”").count() == 1
+    assert page.locator("th[scope=row] button").nth(1).evaluate("(button) => button === document.activeElement")
+    assert status.inner_text().split("“")[-1].startswith(f"{expected[1]}”")

@@ -10,12 +10,14 @@ import torch
 from course_lib.data.negations import VOCABULARY
 from course_lib.data.python_reference import CHARACTERS
 from course_lib.explorers.cache import explore_cache
+from course_lib.explorers.captions import explore_captions
 from course_lib.explorers.hiding import explore_hiding
 from course_lib.explorers.induction import explore_induction
 from course_lib.explorers.looking import explore_looking
 from course_lib.explorers.text import explore_text
 from course_lib.explorers.weights import packed
 from course_lib.models.attention_only import AttentionOnly
+from course_lib.models.caption_transformer import CaptionTransformer, Parts
 from course_lib.models.classifier import SequenceClassifier
 from course_lib.models.language_model import LanguageModel
 
@@ -96,3 +98,17 @@ def test_outlines_are_where_an_earlier_copy_stands_before_the_key():
     outlined = [divmod(number, 6) for number, look in enumerate(cells) if look == "match"]
     assert len(cells) == 36 and outlined == [(3, 1), (4, 2), (5, 2), (5, 5)]
     assert cells.count("future") == 15
+
+
+@pytest.mark.parametrize("caption", ["red circle", "circle red above blue square", "red circle below blue square"])
+def test_a_scene_that_is_none_is_refused(caption):
+    with pytest.raises(ValueError, match="expected colour, shape, relation, colour and shape"):
+        explore_captions(CaptionTransformer(vocab_size=12).eval(), caption)
+
+
+def test_a_captioner_that_the_page_cannot_compute_is_refused():
+    other = CaptionTransformer(vocab_size=12, parts=Parts(merge_heads=lambda vectors: vectors.flatten(2))).eval()
+    with pytest.raises(ValueError, match="made of other parts"):
+        explore_captions(other)
+    with pytest.raises(ValueError, match="in training mode"):
+        explore_captions(CaptionTransformer(vocab_size=12))
