@@ -12,6 +12,18 @@ from course_lib.models.attention_only import AttentionOnly
 
 LETTERS = ascii_lowercase + digits
 ROWS = 5  # letters that the table of probabilities names
+# The map is nothing without its look, so this goes where the map goes: also to where the book's style sheets are not.
+MAP = """
+.induction-explorer .map { display: grid; justify-content: center; margin-bottom: 0.6rem;
+  grid-template-columns: repeat(calc(var(--cells) + 1), minmax(0, 1.5rem)) }
+.induction-explorer .map > * { aspect-ratio: 1; min-width: 0; box-sizing: border-box }
+.induction-explorer .map b { display: flex; align-items: center; justify-content: center;
+  font: 400 0.85rem / 0 var(--pst-font-family-monospace, monospace) }
+.induction-explorer .map i { border: 1px solid color-mix(in srgb, var(--ink) 12%, transparent);
+  background: color-mix(in srgb, var(--weight) calc(100% * var(--weight-here)), transparent) }
+.induction-explorer .map .future { border-color: transparent }
+.induction-explorer .map .match { border: 2px solid var(--key) }
+"""
 
 
 @torch.no_grad()
@@ -79,4 +91,4 @@ def _map(sequence: str, weights: torch.Tensor, outlined: torch.Tensor, name: str
             look = ' class="match"' if outlined[query, key] else ' class="future"' if key > query else ""
             cells.append(f'<i{look} style="--weight-here: {weight:.3f}"></i>')
     grid = f'<div class="map" role="img" aria-label="{caption}" style="--cells: {len(sequence)}">{"".join(cells)}</div>'
-    return f'<p class="map-name">{caption}</p>{grid}'
+    return f'<style>{MAP}</style><p class="map-name">{caption}</p>{grid}'

@@ -4,6 +4,7 @@ import re
 
 import pytest
 import torch
+import yaml
 
 from course_lib import pretrained
 from course_lib.attention import attend, scaled_dot_product_attention
@@ -30,6 +31,7 @@ from course_lib.models.attention_only import AttentionOnly
 from course_lib.models.classifier import SequenceClassifier
 from course_lib.models.encoder_decoder import EncoderDecoder
 from course_lib.multi_head import MultiHeadAttention
+from course_lib.project import root
 from tests.book.accessibility import violations
 from tests.book.page_of_the_book import open_page
 
@@ -133,6 +135,16 @@ def test_the_figure_without_script_is_the_one_that_the_script_begins_with(browse
     page.evaluate("document.querySelector('input')?.dispatchEvent(new Event('input', { bubbles: true }))")
     assert [page.locator(each).all_inner_texts() for each in ("td", "svg text")] == before
     assert page.locator("svg path.arrow").evaluate_all("(all) => all.map((each) => each.getAttribute('d'))") == drawn
+
+
+def test_the_scripts_of_the_book_live_together_on_one_page(browser):
+    scripts = yaml.safe_load((root() / "_config.yml").read_text(encoding="utf-8"))["sphinx"]["config"]["html_js_files"]
+    assert [*SHARED, *(f"{kind}_explorer.js" for kind in sorted([*EXPLORERS, "softmax"]))] == scripts[1:-2]
+    shown = "".join(make().data for kind, make in EXPLORERS.items() if kind != "text")  # which has many weights
+    with open_page(browser, shown, tuple(scripts)) as page:
+        assert page.locator(".explorer").count() == len(EXPLORERS) - 1
+        assert page.locator(".hint").count() == 0  # each script has taken its own away
+        assert page.locator(".explorer:has(button, input)").count() == len(EXPLORERS) - 1
 
 
 def test_a_query_is_moved_by_the_keyboard_and_by_hand(open_explorer):
