@@ -13,11 +13,12 @@ function unpackedModules(weights) {
 
 // Return a vector, or a matrix, of which a tensor with more dimensions has one row for each entry of the first.
 function unpacked({ shape, half, unit, whole }) {
-  const bytes = Uint8Array.from(atob(half ?? whole), (character) => character.charCodeAt(0));
-  const view = new DataView(bytes.buffer);
-  const number = half ? (at) => fromHalf(view.getUint16(at, true)) : (at) => unit * view.getInt16(at, true);
+  const bytes = atob(half ?? whole);
   const numbers = new Float64Array(bytes.length / 2);
-  for (let index = 0; index < numbers.length; index += 1) numbers[index] = number(2 * index);
+  for (let index = 0; index < numbers.length; index += 1) {
+    const bits = bytes.charCodeAt(2 * index) + 256 * bytes.charCodeAt(2 * index + 1);
+    numbers[index] = half ? fromHalf(bits) : unit * (bits < 32_768 ? bits : bits - 65_536);
+  }
   if (shape.length === 1) return numbers;
   const width = numbers.length / shape[0];
   return Array.from({ length: shape[0] }, (_, row) => numbers.subarray(row * width, (row + 1) * width));

@@ -102,9 +102,10 @@ explore("text", (root, data) => {
   };
 
   const stop = () => {
-    clearInterval(timer);
+    clearTimeout(timer);
     timer = null;
     forty.textContent = "write 40 characters";
+    spoken.setAttribute("aria-live", "polite");
   };
 
   const probabilities = (logits) =>
@@ -167,23 +168,21 @@ explore("text", (root, data) => {
     write();
     show();
   });
+  const writeOn = (left) => {
+    write();
+    if (left > 1) timer = setTimeout(writeOn, 60, left - 1);
+    else stop();
+    show();
+  };
   forty.addEventListener("click", () => {
     if (timer) {
       stop();
+      show();
       return;
     }
-    let left = 40;
     spoken.setAttribute("aria-live", "off"); // one sentence at the end, not forty
     forty.textContent = "stop";
-    timer = setInterval(() => {
-      write();
-      left -= 1;
-      if (!left) {
-        stop();
-        spoken.setAttribute("aria-live", "polite");
-      }
-      show();
-    }, 60);
+    writeOn(40);
   });
   again.addEventListener("click", start);
   field.addEventListener("input", start);
