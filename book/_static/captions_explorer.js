@@ -1,9 +1,10 @@
 // The captioner of Chapter 15 in the page: compose a scene, and it writes the caption, word by word.
-// Data: { scene, colours, shapes, relations, unseen, vocabulary, side, paper, coverage, heads, weights }; coverage has a
-// byte for each pixel of each shape as first and as second object of each relation.
+// Data: { scene, colours, shapes, relations, unseen, vocabulary, side, paper, coverage, heads, normalisations,
+// weights }; coverage has a byte for each pixel of each shape as first and as second object of each relation.
 
 class LiveCaptioner {
-  constructor({ heads, side, weights }) {
+  constructor({ heads, side, normalisations, weights }) {
+    this.normalisations = normalisations;
     this.modules = unpackedModules(weights);
     this.heads = heads;
     this.side = side;
@@ -14,12 +15,15 @@ class LiveCaptioner {
   see(planes) {
     const { modules } = this;
     let [seen, side] = [planes, this.side];
-    for (let layer = 0; modules[`encoder.${layer}`]; layer += 1) {
-      const size = Math.sqrt(modules[`encoder.${layer}`].weight[0].length / seen.length);
+    this.normalisations.forEach((norm, index) => {
+      const layer = modules[`encoder.layers.${3 * index}`]; // convolution, batch normalisation and ReLU in turn
+      const size = Math.sqrt(layer.weight[0].length / seen.length);
       const stride = size === 1 ? 1 : 2;
-      seen = convolved(seen, side, modules[`encoder.${layer}`], size, stride);
+      seen = convolved(seen, side, layer, size, stride).map((plane, channel) =>
+        plane.map((entry) => Math.max(0, norm.gain[channel] * entry + norm.shift[channel])),
+      );
       side /= stride;
-    }
+    });
     const along = (index) => (2 * index) / (side - 1) - 1;
     return Array.from({ length: side * side }, (_, location) => {
       const place = [along(Math.floor(location / side)), along(location % side)];
@@ -44,7 +48,7 @@ class LiveCaptioner {
   }
 }
 
-// Return what a convolution and a ReLU make of planes of side × side: planes of side / stride.
+// Return what a convolution makes of planes of side × side: planes of side / stride.
 function convolved(planes, side, { weight, bias }, size, stride) {
   const across = side / stride;
   const margin = (size - 1) / 2;
@@ -63,7 +67,7 @@ function convolved(planes, side, { weight, bias }, size, stride) {
         }
       }
     }
-    return plane.map((entry) => Math.max(0, entry));
+    return plane;
   });
 }
 

@@ -1,7 +1,6 @@
 """The captioner of Chapter 15 in the page: compose a scene, and it writes the caption, word by word."""
 
 from base64 import b64encode
-from collections.abc import Mapping
 
 import torch
 from einops import rearrange
@@ -28,8 +27,8 @@ def explore_captions(model: CaptionTransformer, caption: str = "red circle above
 
     Each word comes with its probability and with a map of the weights with which it read the picture, the mean of all
     blocks. The explorer begins with the scene that `caption` describes, and the page holds the weights of the model in
-    16 bits each; each batch normalisation is part of the convolution before it. Raises ValueError for a caption of
-    another form, and for a model that is made of other parts than the library's, because the page computes with these.
+    16 bits each. Raises ValueError for a caption of another form, for a model in training mode, and for one that is
+    made of other parts than the library's, because the page computes with these.
 
     >>> shown = explore_captions(CaptionTransformer(vocab_size=12).eval(), "green circle beside red square")
     >>> '"scene": ["green", "circle", "beside", "red", "square"]' in shown.data
@@ -67,7 +66,8 @@ def explore_captions(model: CaptionTransformer, caption: str = "red circle above
         "paper": PAPER,
         "coverage": b64encode((255 * _coverage()).round().byte().numpy().tobytes()).decode(),
         "heads": model.blocks[0].attention.heads,
-        "weights": packed(_without_batch_normalisation(model.state_dict(), model.encoder.layers)),
+        "normalisations": _normalisations(model.encoder.layers),
+        "weights": packed(dict(model.named_parameters())),
     }
     return explorer("captions", data, figure, "compose a scene, let the captioner write, and choose a word")
 
@@ -97,13 +97,11 @@ def _coverage() -> torch.Tensor:
     return rearrange(torch.stack(drawn), "relation shape which y x -> relation which shape y x")
 
 
-def _without_batch_normalisation(tensors: Mapping[str, torch.Tensor], layers: nn.Sequential) -> dict[str, torch.Tensor]:
-    """Return the weights of a model, in float64, with each batch normalisation made part of the convolution before."""
-    kept = {name: tensor.double() for name, tensor in tensors.items() if not name.startswith("encoder.layers.")}
-    convolutions = [each for each in layers if isinstance(each, nn.Conv2d)]
-    normalisations = [each for each in layers if isinstance(each, nn.BatchNorm2d)]
-    for number, (convolution, norm) in enumerate(zip(convolutions, normalisations, strict=True)):
+def _normalisations(layers: nn.Sequential) -> list[dict[str, list[float]]]:
+    """Return what each batch normalisation does in eval mode: each channel is multiplied by a gain, and shifted."""
+    found = []
+    for norm in (each for each in layers if isinstance(each, nn.BatchNorm2d)):
         gain = norm.weight.double() / (norm.running_var.double() + norm.eps).sqrt()  # (channel,)
-        kept[f"encoder.{number}.weight"] = convolution.weight.double() * gain[:, None, None, None]
-        kept[f"encoder.{number}.bias"] = (convolution.bias - norm.running_mean).double() * gain + norm.bias.double()
-    return kept
+        shift = norm.bias.double() - norm.running_mean.double() * gain  # (channel,)
+        found.append({"gain": gain.tolist(), "shift": shift.tolist()})
+    return found

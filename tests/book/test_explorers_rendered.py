@@ -42,6 +42,9 @@ QUERIES, KEYS = torch.randn(2, 6, 1024, generator=GENERATOR)  # (token, d_key) e
 REVIEWS = negations.draw_reviews(20, GENERATOR).words  # (review, time)
 WRITTEN = ["the", "cat", "saw", "itself", "in", "the", "mirror", "and", "ran"]
 CAPTIONER = load_caption_transformer()
+with torch.no_grad():
+    for each in CAPTIONER.parameters():
+        each.mul_(1.001)  # as one that was trained on the page, no longer exact in float16
 SHIPPED, _ = pretrained.load("python_reference")
 
 
