@@ -56,6 +56,27 @@ function spokenLine() {
   return element("p", { class: "spoken", role: "status", "aria-live": "polite" });
 }
 
+// Draw a square picture (pixels: r, g, b, ... from 0 to 255) as lit by weights on a square grid; null lights all of it.
+function drawLit(canvas, side, pixels, weights) {
+  canvas.width = canvas.height = side;
+  const context = canvas.getContext("2d");
+  const frame = context.createImageData(side, side);
+  const cells = weights ? Math.sqrt(weights.length) : 1;
+  const brightest = weights ? Math.max(...weights) : 1;
+  for (let y = 0; y < side; y += 1) {
+    for (let x = 0; x < side; x += 1) {
+      const cell = Math.floor((y * cells) / side) * cells + Math.floor((x * cells) / side);
+      const lit = weights ? 0.18 + (0.82 * weights[cell]) / brightest : 1;
+      const at = y * side + x;
+      for (let channel = 0; channel < 3; channel += 1) {
+        frame.data[4 * at + channel] = pixels[3 * at + channel] * lit;
+      }
+      frame.data[4 * at + 3] = 255;
+    }
+  }
+  context.putImageData(frame, 0, 0);
+}
+
 function softmax(scores) {
   const largest = Math.max(...scores);
   const exponentials = scores.map((score) => Math.exp(score - largest));

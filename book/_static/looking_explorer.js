@@ -11,24 +11,7 @@ explore("looking", (root, scenes) => {
 
   const draw = () => {
     const { side, pixels, weights, words: spoken } = scenes[scene];
-    canvas.width = canvas.height = side;
-    const context = canvas.getContext("2d");
-    const frame = context.createImageData(side, side);
-    const light = word === null ? null : weights[word];
-    const cells = light ? Math.sqrt(light.length) : 1;
-    const brightest = light ? Math.max(...light) : 1;
-    for (let y = 0; y < side; y += 1) {
-      for (let x = 0; x < side; x += 1) {
-        const cell = Math.floor((y * cells) / side) * cells + Math.floor((x * cells) / side);
-        const lit = light ? 0.18 + (0.82 * light[cell]) / brightest : 1;
-        const at = y * side + x;
-        for (let channel = 0; channel < 3; channel += 1) {
-          frame.data[4 * at + channel] = pixels[3 * at + channel] * lit;
-        }
-        frame.data[4 * at + 3] = 255;
-      }
-    }
-    context.putImageData(frame, 0, 0);
+    drawLit(canvas, side, pixels, word === null ? null : weights[word]);
     canvas.setAttribute(
       "aria-label",
       word === null ? "The picture, fully lit" : `The picture as lit when the captioner wrote “${spoken[word]}”`,

@@ -1,9 +1,6 @@
 // The trained encoder and decoder of Chapter 9, in the page: type a number, and it is translated token by token.
-// Data: { number, vocabulary, heads, longest, weights: { name: { shape, unit, whole } } }: a weight is a whole number
-// of 16 bits times its unit.
-// A matrix is an array of rows (Float64Array); every function below is one that the chapter explains.
+// Data: { number, vocabulary, heads, longest, weights }.
 
-const EPSILON = 1e-5;
 const START = 1;
 const END = 2;
 
@@ -11,120 +8,49 @@ class Translator {
   constructor({ vocabulary, heads, weights }) {
     this.vocabulary = vocabulary;
     this.heads = heads;
-    this.weights = Object.fromEntries(Object.entries(weights).map(([name, packed]) => [name, unpacked(packed)]));
-    this.layers = Object.keys(weights).filter((name) => /^encoder\.\d+\.attention\.to_query\.weight$/.test(name)).length;
+    this.modules = unpackedModules(weights);
+    this.layers = countLayers(this.modules, "encoder.#.attention_norm");
   }
 
   // Return the vectors of tokens: rows of the table times the root of their width, plus sines and cosines.
   embed(tokens) {
-    const { table } = this.named("embed");
-    return tokens.map((token, position) =>
-      table[token].map((entry, column, row) => {
-        const angle = position / 10000 ** ((column - (column % 2)) / row.length);
-        return entry * Math.sqrt(row.length) + (column % 2 ? Math.cos(angle) : Math.sin(angle));
-      }),
-    );
+    const { table } = this.modules.embed;
+    return tokens.map((token, position) => {
+      const code = sinusoids(position, table[token].length);
+      return table[token].map((entry, column) => entry * Math.sqrt(code.length) + code[column]);
+    });
   }
 
   // Return the memory of source tokens, one row each.
   encode(source) {
     let vectors = this.embed(source);
     for (let layer = 0; layer < this.layers; layer += 1) {
-      const own = normalise(vectors, this.named(`encoder.${layer}.attention_norm`));
-      vectors = sum(vectors, this.attend(`encoder.${layer}.attention`, own, own).output);
-      vectors = sum(vectors, this.feedForward(`encoder.${layer}`, vectors));
+      ({ vectors } = runBlock(this.modules, `encoder.${layer}`, vectors, { heads: this.heads }));
     }
-    return normalise(vectors, this.named("encoder_norm"));
+    return normalise(vectors, this.modules.encoder_norm);
   }
 
   // Return the logits after each of the tokens, and where each of them looks in the memory: the mean of all heads.
   decode(tokens, memory) {
+    const { heads, layers, modules } = this;
     let vectors = this.embed(tokens);
-    let looks = tokens.map(() => memory.map(() => 0));
-    for (let layer = 0; layer < this.layers; layer += 1) {
-      const own = normalise(vectors, this.named(`decoder.${layer}.attention_norm`));
-      vectors = sum(vectors, this.attend(`decoder.${layer}.attention`, own, own, true).output);
-      const asking = normalise(vectors, this.named(`decoder.${layer}.cross_attention_norm`));
-      const across = this.attend(`decoder.${layer}.cross_attention`, asking, memory);
-      vectors = sum(vectors, across.output);
-      vectors = sum(vectors, this.feedForward(`decoder.${layer}`, vectors));
-      looks = looks.map((row, query) => row.map((look, key) => look + across.weights[query][key] / this.layers));
+    const looks = tokens.map(() => memory.map(() => 0));
+    for (let layer = 0; layer < layers; layer += 1) {
+      const across = { memory, module: "cross_attention", heads };
+      const step = runBlock(modules, `decoder.${layer}`, vectors, { heads, causal: true }, across);
+      vectors = step.vectors;
+      step.looks.forEach((head) =>
+        head.forEach((row, query) => row.forEach((look, key) => (looks[query][key] += look / (heads * layers)))),
+      );
     }
-    const { table } = this.named("embed");
-    const last = normalise(vectors, this.named("decoder_norm"));
-    return { logits: last.map((vector) => table.map((row) => dot(vector, row))), looks };
-  }
-
-  // Let rows of `reading` read rows of `memory`, in several heads; a causal row does not read what comes after it.
-  attend(name, reading, memory, causal = false) {
-    const query = linear(reading, this.named(`${name}.to_query`));
-    const key = linear(memory, this.named(`${name}.to_key`));
-    const value = linear(memory, this.named(`${name}.to_value`));
-    const width = query[0].length / this.heads;
-    const weights = reading.map(() => memory.map(() => 0));
-    const mixed = query.map((row, position) => {
-      const output = new Float64Array(row.length);
-      for (let start = 0; start < row.length; start += width) {
-        const part = (vector) => vector.subarray(start, start + width);
-        const scores = key.map((each, index) =>
-          causal && index > position ? -Infinity : dot(part(row), part(each)) / Math.sqrt(width),
-        );
-        softmax(scores).forEach((weight, index) => {
-          weights[position][index] += weight / this.heads;
-          part(value[index]).forEach((entry, column) => (output[start + column] += weight * entry));
-        });
-      }
-      return output;
-    });
-    return { output: linear(mixed, this.named(`${name}.to_output`)), weights };
-  }
-
-  feedForward(block, vectors) {
-    const branch = normalise(vectors, this.named(`${block}.feed_forward_norm`));
-    const hidden = linear(branch, this.named(`${block}.feed_forward.expand`));
-    return linear(hidden.map((row) => row.map((entry) => Math.max(0, entry))), this.named(`${block}.feed_forward.contract`));
-  }
-
-  // Return the parameters of a module by their last names, as { weight, bias }.
-  named(module) {
-    const found = Object.entries(this.weights).filter(([name]) => name.slice(0, name.lastIndexOf(".")) === module);
-    return Object.fromEntries(found.map(([name, tensor]) => [name.slice(name.lastIndexOf(".") + 1), tensor]));
+    const { table } = modules.embed;
+    return { logits: linear(normalise(vectors, modules.decoder_norm), { weight: table }), looks };
   }
 
   // Return the tokens of the English name of a number below a million.
   read(number) {
     return englishName(number).map((word) => this.vocabulary.indexOf(word));
   }
-}
-
-function unpacked({ shape, unit, whole }) {
-  const bytes = Uint8Array.from(atob(whole), (character) => character.charCodeAt(0));
-  const view = new DataView(bytes.buffer);
-  const numbers = Float64Array.from({ length: bytes.length / 2 }, (_, index) => unit * view.getInt16(2 * index, true));
-  if (shape.length === 1) return numbers;
-  return Array.from({ length: shape[0] }, (_, row) => numbers.subarray(row * shape[1], (row + 1) * shape[1]));
-}
-
-function dot(first, second) {
-  let total = 0;
-  for (let index = 0; index < first.length; index += 1) total += first[index] * second[index];
-  return total;
-}
-
-function linear(rows, { weight, bias }) {
-  return rows.map((row) => Float64Array.from(weight, (outgoing, index) => dot(row, outgoing) + bias[index]));
-}
-
-function sum(rows, others) {
-  return rows.map((row, index) => row.map((entry, column) => entry + others[index][column]));
-}
-
-function normalise(rows, { gain, bias }) {
-  return rows.map((row) => {
-    const mean = row.reduce((total, entry) => total + entry, 0) / row.length;
-    const variance = row.reduce((total, entry) => total + (entry - mean) ** 2, 0) / row.length;
-    return row.map((entry, column) => (gain[column] * (entry - mean)) / Math.sqrt(variance + EPSILON) + bias[column]);
-  });
 }
 
 const UNITS = `zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen

@@ -32,8 +32,8 @@ def open_page(browser: Browser, shown: str, scripts: tuple[str, ...] = ()) -> Pa
     sources = [(root() / "book/_static" / script).read_text(encoding="utf-8") for script in scripts]
     sources = [source.replace("</script", "<\\/script") for source in sources]  # in a comment, it would end the script
     page = browser.new_page()
-    page.set_default_timeout(5000)
     page.set_content(PAGE.format(shown=shown, scripts="".join(f"<script>{source}</script>" for source in sources)))
+    page.set_default_timeout(5000)  # but not for content: a page may hold the weights of a model, 2 MB
     for style in STYLES:
         page.add_style_tag(content=style.read_text(encoding="utf-8"))
     return page

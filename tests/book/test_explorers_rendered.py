@@ -4,21 +4,48 @@ import re
 
 import pytest
 import torch
+import yaml
 
+from course_lib import pretrained
 from course_lib.attention import attend, scaled_dot_product_attention
+from course_lib.cache import KeyValueCache
+from course_lib.capstone import load_caption_transformer, write_captions
+from course_lib.costs import count_multiply_adds
+from course_lib.data import negations, scenes
+from course_lib.data import python_reference as reference
 from course_lib.data.number_names import START, VOCABULARY, held_out, names
 from course_lib.data.running_example import TOKENS, K, Q, V
+from course_lib.decoding import sampling_probabilities
+from course_lib.explorers.cache import explore_cache
+from course_lib.explorers.captions import draw_scene, explore_captions
+from course_lib.explorers.hiding import explore_hiding
+from course_lib.explorers.induction import LETTERS, explore_induction
 from course_lib.explorers.looking import explore_looking
 from course_lib.explorers.masking import explore_masking
 from course_lib.explorers.query import PIXELS, explore_query
+from course_lib.explorers.text import explore_text
 from course_lib.explorers.translation import explore_translation
+from course_lib.inspection import induction_score, record_attention
+from course_lib.masks import causal_mask
+from course_lib.models.attention_only import AttentionOnly
+from course_lib.models.classifier import SequenceClassifier
 from course_lib.models.encoder_decoder import EncoderDecoder
+from course_lib.multi_head import MultiHeadAttention
+from course_lib.project import root
 from tests.book.accessibility import violations
 from tests.book.page_of_the_book import open_page
 
 pytestmark = pytest.mark.rendered
 GENERATOR = torch.Generator().manual_seed(7)
 QUERIES, KEYS = torch.randn(2, 6, 1024, generator=GENERATOR)  # (token, d_key) each
+
+REVIEWS = negations.draw_reviews(20, GENERATOR).words  # (review, time)
+WRITTEN = ["the", "cat", "saw", "itself", "in", "the", "mirror", "and", "ran"]
+CAPTIONER = load_caption_transformer()
+with torch.no_grad():
+    for each in CAPTIONER.parameters():
+        each.mul_(1.001)  # as one that was trained on the page, no longer exact in float16
+SHIPPED, _ = pretrained.load("python_reference")
 
 
 def network() -> EncoderDecoder:
@@ -31,12 +58,41 @@ def network() -> EncoderDecoder:
     return model
 
 
+def classifier(**how) -> SequenceClassifier:
+    """A classifier whose logits are as large as those of a trained one."""
+    with torch.random.fork_rng():
+        torch.manual_seed(3)
+        model = SequenceClassifier(len(negations.VOCABULARY), classes=2, **how).eval()
+    with torch.no_grad():
+        model.to_logits.weight.mul_(8)
+    return model
+
+
+def attention_only() -> AttentionOnly:
+    """A model whose logits are as large as those of a trained one, and whose heads look at single positions."""
+    with torch.random.fork_rng():
+        torch.manual_seed(3)
+        model = AttentionOnly(vocab_size=32, max_length=32, heads=4).eval()
+    with torch.no_grad():
+        model.unembed.weight.mul_(8)
+        for attention in model.attentions:
+            attention.to_query.weight.mul_(4)
+    return model
+
+
 EXPLORERS = {
+    "cache": lambda: explore_cache(WRITTEN, prompt=3, d_model=128, heads=4),
+    "captions": lambda: explore_captions(CAPTIONER, "red circle above yellow triangle"),
+    "hiding": lambda: explore_hiding(classifier(), REVIEWS),
+    "induction": lambda: explore_induction(attention_only(), "attention0attent"),
     "looking": lambda: explore_looking(torch.rand(2, 3, 8, 8), [["a", "b"]] * 2, torch.full((2, 2, 4), 0.25)),
     "masking": lambda: explore_masking(QUERIES, KEYS),
     "query": lambda: explore_query(Q[3, :2], K[:, :2], V[:, :2], TOKENS),
+    "text": lambda: explore_text(SHIPPED, 'The "with" statement and the "wi', layer=3, head=2),
     "translation": lambda: explore_translation(network(), 947_863),
 }
+SHARED = ("explorers.js", "forward_pass.js")
+READ_TEXT = "(tokens) => document.querySelector('.text-explorer').model.read(tokens)"
 SOFTMAX = '<div class="softmax-explorer" data-scores="0.5,2,1"><p>A figure with a slider.</p></div>'
 
 
@@ -47,7 +103,7 @@ def open_explorer(browser):
     def open_once(kind):
         if kind not in pages:
             shown = EXPLORERS[kind]().data if kind in EXPLORERS else SOFTMAX
-            pages[kind] = open_page(browser, shown, ("explorers.js", f"{kind}_explorer.js"))
+            pages[kind] = open_page(browser, shown, (*SHARED, f"{kind}_explorer.js"))
         return pages[kind]
 
     yield open_once
@@ -72,16 +128,26 @@ def test_it_can_be_read_by_everyone_at_both_widths(open_explorer, kind):
     assert violations(page) == {"light": [], "dark": []}
 
 
-@pytest.mark.parametrize("kind", ["masking", "query"])
+@pytest.mark.parametrize("kind", ["cache", "hiding", "induction", "masking", "query", "text"])
 def test_the_figure_without_script_is_the_one_that_the_script_begins_with(browser, open_explorer, kind):
     with open_page(browser, EXPLORERS[kind]().data) as still:
         assert "answers to your hand" in still.locator(".hint").inner_text()
         before = [still.locator(each).all_inner_texts() for each in ("td", "svg text")]
         drawn = still.locator("svg path.arrow").evaluate_all("(all) => all.map((each) => each.getAttribute('d'))")
     page = open_explorer(kind)
-    page.evaluate("document.querySelector('input').dispatchEvent(new Event('input', { bubbles: true }))")
+    page.evaluate("document.querySelector('input')?.dispatchEvent(new Event('input', { bubbles: true }))")
     assert [page.locator(each).all_inner_texts() for each in ("td", "svg text")] == before
     assert page.locator("svg path.arrow").evaluate_all("(all) => all.map((each) => each.getAttribute('d'))") == drawn
+
+
+def test_the_scripts_of_the_book_live_together_on_one_page(browser):
+    scripts = yaml.safe_load((root() / "_config.yml").read_text(encoding="utf-8"))["sphinx"]["config"]["html_js_files"]
+    assert [*SHARED, *(f"{kind}_explorer.js" for kind in sorted([*EXPLORERS, "softmax"]))] == scripts[1:-2]
+    shown = "".join(make().data for kind, make in EXPLORERS.items() if kind != "text")  # which has many weights
+    with open_page(browser, shown, tuple(scripts)) as page:
+        assert page.locator(".explorer").count() == len(EXPLORERS) - 1
+        assert page.locator(".hint").count() == 0  # each script has taken its own away
+        assert page.locator(".explorer:has(button, input)").count() == len(EXPLORERS) - 1
 
 
 def test_a_query_is_moved_by_the_keyboard_and_by_hand(open_explorer):
@@ -202,3 +268,280 @@ def test_a_word_is_chosen_by_the_keyboard(open_explorer):
     page = open_explorer("looking")
     page.get_by_role("button", name="b", exact=True).focus()
     assert page.get_by_role("img", name="when the captioner wrote “b”").count() == 1
+
+
+@torch.no_grad()
+def test_the_language_model_in_the_page_says_what_torch_says(open_explorer):
+    page = open_explorer("text")
+    passages = reference.encode(reference.text(held_out=True)).unfold(0, 250, 1500)[:20]  # (passage, 250)
+    for passage, length in zip(passages, 4 * [1, 2, 30, SHIPPED.max_length, 250], strict=True):
+        tokens = passage[:length]
+        logits = page.evaluate(READ_TEXT, tokens.tolist())["logits"]
+        expected = SHIPPED.next_token_logits(tokens.unsqueeze(0))[0]
+        torch.testing.assert_close(
+            torch.tensor(logits), expected, atol=1e-3, rtol=0
+        )  # float16 holds its weights exactly
+    begun, longer, other = passages[0, :40], passages[0, :41], passages[1, :41]
+    for tokens in (begun, longer, begun, torch.cat([begun[:20], other[:21]])):  # what was kept is read where it fits
+        logits = page.evaluate(READ_TEXT, tokens.tolist())["logits"]
+        torch.testing.assert_close(torch.tensor(logits), SHIPPED(tokens.unsqueeze(0))[0, -1], atol=1e-3, rtol=0)
+
+
+@pytest.mark.parametrize(
+    ("temperature", "top_k", "top_p"),
+    [(1, 96, 1), (0.5, 96, 1), (2, 5, 1), (1, 96, 0.6), (1.5, 10, 0.5), (0, 96, 1), (0, 3, 0.2), (1, 1, 0.05)],
+)
+def test_next_characters_are_drawn_with_the_probabilities_of_the_library(open_explorer, temperature, top_k, top_p):
+    page = open_explorer("text")
+    logits = (3 * torch.randn(96, generator=torch.Generator().manual_seed(5))).round(decimals=1)  # some are equal
+    expected = sampling_probabilities(logits, temperature, top_k, top_p)
+    call = "([logits, ...cuts]) => samplingProbabilities(logits, ...cuts)"
+    found = page.evaluate(call, [logits.tolist(), temperature, top_k, top_p])
+    torch.testing.assert_close(torch.tensor(found).float(), expected, atol=1e-5, rtol=0)
+
+
+def test_a_draw_follows_its_probabilities_and_its_seed(open_explorer):
+    page = open_explorer("text")
+    draws = """(seed) => {
+        const next = generatorOf(seed);
+        return [...Array(4000)].map(() => draw([0.5, 0.2, 0, 0.3], next));
+    }"""
+    first = page.evaluate(draws, 1)
+    shares = torch.tensor(first).bincount(minlength=4) / 4000
+    torch.testing.assert_close(shares, torch.tensor([0.5, 0.2, 0.0, 0.3]), atol=0.03, rtol=0)
+    assert page.evaluate(draws, 1) == first != page.evaluate(draws, 2)
+
+
+@torch.no_grad()
+def test_the_text_is_shaded_by_the_head_that_is_chosen(open_explorer):
+    page = open_explorer("text")
+    page.get_by_label("the text that the model reads").fill("if x is\nnot")
+    page.get_by_role("group", name="layer").get_by_label("4").check()
+    page.get_by_role("group", name="head").get_by_label("2").check()
+    with record_attention(SHIPPED) as maps:
+        probabilities = SHIPPED(reference.encode("if x is\nnot").unsqueeze(0))[0, -1].softmax(dim=-1)
+    weights = maps["blocks.3.attention"][0, 1, -1]
+    shades = page.locator(".shaded span").evaluate_all(
+        "(all) => all.map((each) => Number(each.style.getPropertyValue('--weight-here')))"
+    )
+    torch.testing.assert_close(torch.tensor(shades), weights / weights.max(), atol=2e-3, rtol=0)
+    names = page.locator("tr th[scope=row]").all_inner_texts()[:10]
+    best = [reference.CHARACTERS[token] for token in probabilities.argsort(descending=True)[:10]]
+    assert names == [{" ": "space", "\n": "new line"}.get(each, each) for each in best]
+    torch.testing.assert_close(bars(page)[:20:2], probabilities.sort(descending=True).values[:10], atol=0.006, rtol=0)
+    page.get_by_label("top-k").fill("3")
+    assert "3 of 96 characters can be drawn" in page.get_by_role("status").inner_text()
+    assert (bars(page)[1::2] > 0).sum() == 3
+    page.get_by_label("top-k").fill("96")
+
+
+def test_a_text_is_written_on_and_is_the_same_again(open_explorer):
+    page = open_explorer("text")
+    page.get_by_label("the text that the model reads").fill("The value of é ")
+    assert "does not know é and reads a space" in page.get_by_role("status").inner_text()
+    one = page.get_by_role("button", name="write one character")
+
+    def write():
+        page.get_by_role("button", name="start again").click()
+        one.focus()
+        for _ in range(12):
+            page.keyboard.press("Enter")
+        return page.locator(".shaded").text_content()
+
+    first = write()
+    assert first.startswith("The value of   ") and len(first) >= 15 + 12
+    assert write() == first
+    page.get_by_label("seed").fill("2")
+    assert write() != first
+    page.get_by_role("button", name="start again").click()
+    page.get_by_role("button", name="write 40 characters").click()
+    page.get_by_role("button", name="write 40 characters").wait_for()  # it reads "stop" until then
+    assert page.locator(".shaded .written").count() == 40
+    page.get_by_label("the text that the model reads").fill("")
+    assert "at least one character" in page.get_by_role("status").inner_text() and one.is_disabled()
+    page.get_by_label("the text that the model reads").fill("if ")
+    assert one.is_enabled()
+
+
+def judged(page, tokens, present):
+    call = "([tokens, present]) => document.querySelector('.hiding-explorer').classifier.judge(tokens, present)"
+    return torch.tensor(page.evaluate(call, [tokens.tolist(), present.tolist()]))
+
+
+@torch.no_grad()
+def test_the_classifier_in_the_page_says_what_torch_says(browser, open_explorer):
+    others = [classifier(layers=0, positions=False), classifier(positions=False)]
+    pages = [
+        open_page(browser, explore_hiding(model, REVIEWS).data, (*SHARED, "hiding_explorer.js")) for model in others
+    ]
+    for page, model in zip([open_explorer("hiding"), *pages], [classifier(), *others], strict=True):
+        for row in REVIEWS:
+            tokens = row[row != negations.PADDING]
+            present = torch.rand(len(tokens), generator=GENERATOR) < 0.7
+            present[-1] = True
+            for each in (torch.ones_like(present), present):
+                expected = model(torch.where(each, tokens, negations.PADDING).unsqueeze(0))[0]
+                torch.testing.assert_close(judged(page, tokens, each), expected, atol=5e-3, rtol=0)
+    for page in pages:
+        page.close()
+
+
+@torch.no_grad()
+def test_words_are_hidden_by_the_keyboard_and_shown_again(open_explorer):
+    page, model = open_explorer("hiding"), classifier()
+    words = page.get_by_role("group", name="words of the review").get_by_role("button")
+    tokens = REVIEWS[0, : words.count()]
+    before = model(tokens.unsqueeze(0))[0]
+    for position in (1, words.count() - 1):
+        words.nth(position).focus()
+        page.keyboard.press("Space")
+        tokens = tokens.index_fill(0, torch.tensor(position), negations.PADDING)
+        assert words.nth(position).get_attribute("aria-pressed") == "true"
+    now = model(tokens.unsqueeze(0))[0]
+    praise = torch.stack([now, before]).softmax(dim=-1)[:, 1]
+    torch.testing.assert_close(bars(page), praise, atol=0.006, rtol=0)
+    for row, (blame, praised) in zip(page.locator("tr").all()[1:], (now.tolist(), before.tolist()), strict=True):
+        shown = [float(each.replace("−", "-")) for each in row.locator("td").all_inner_texts()[:3]]
+        assert shown == pytest.approx([blame, praised, praised - blame], abs=0.012)
+    said = page.get_by_role("status").inner_text()
+    assert f"the probability of praise is {praise[0]:.2f}, with all words {praise[1]:.2f}" in said
+    for position in range(words.count()):
+        if words.nth(position).get_attribute("aria-pressed") == "false":
+            words.nth(position).click()
+    assert "no mean of nothing" in page.get_by_role("status").inner_text()
+    page.get_by_role("button", name="show all words").click()
+    assert page.locator("[aria-pressed=true]").count() == 0
+    page.get_by_role("button", name="another review").click()
+    assert " ".join(words.all_inner_texts()) == negations.review(REVIEWS[1])
+
+
+def test_a_decode_goes_step_by_step_and_costs_what_the_counter_counts(open_explorer):
+    page = open_explorer("cache")
+    attention, cache = MultiHeadAttention(d_model=128, heads=4), KeyValueCache()
+    inputs = torch.randn(1, len(WRITTEN), 128)
+    rows, costs = page.locator("table").all()
+    back, forth = (page.get_by_role("button", name=name) for name in ("step back", "next step"))
+    back.focus()
+    for _ in WRITTEN:
+        page.keyboard.press("Enter")  # no further than the first step
+    forth.focus()
+    so_far = [0, 0]
+    for time in range(3, len(WRITTEN) + 1):
+        new = inputs[:, cache.length : time]
+        without = count_multiply_adds(attention, inputs[:, :time], mask=causal_mask(time))
+        cached = count_multiply_adds(attention, new, mask=causal_mask(new.shape[1], time), cache=cache)
+        so_far = [so_far[0] + without, so_far[1] + cached]
+        shown = [
+            [int(cell.replace(",", "")) for cell in row.locator("td").all_inner_texts()]
+            for row in costs.locator("tr").all()[1:]
+        ]
+        assert shown[2] == [without, cached] and shown[3] == so_far
+        assert [sum(column) for column in zip(*shown[:2], strict=True)] == shown[2]
+        assert rows.locator("td:nth-child(2)").all_inner_texts() == time * ["computed"] + (len(WRITTEN) - time) * [""]
+        kept = time - new.shape[1]
+        expected = kept * ["read"] + new.shape[1] * ["computed"] + (len(WRITTEN) - time) * [""]
+        assert rows.locator("td:nth-child(3)").all_inner_texts() == expected
+        assert f"{without / cached:.1f} times" in page.get_by_role("status").inner_text() or time == 3
+        page.keyboard.press("Enter")
+    assert forth.get_attribute("aria-disabled") == "true" and rows.locator("caption").inner_text().startswith("Step 7:")
+
+
+def letters_of(tokens):
+    return "".join(LETTERS[token] for token in tokens.tolist())
+
+
+@torch.no_grad()
+def test_the_model_of_attention_alone_in_the_page_says_what_torch_says(open_explorer):
+    page, model = open_explorer("induction"), attention_only()
+    for length in [1, 2, 32, *torch.randint(3, 32, (17,), generator=GENERATOR).tolist()]:
+        tokens = torch.randint(32, (1, length), generator=GENERATOR)
+        call = "(tokens) => document.querySelector('.induction-explorer').model.read(tokens)"
+        found = page.evaluate(call, tokens[0].tolist())
+        with record_attention(model) as maps:
+            logits = model(tokens)[0]
+        torch.testing.assert_close(torch.tensor(found["logits"]), logits, atol=5e-3, rtol=0)
+        for layer, weights in enumerate(maps.values()):
+            torch.testing.assert_close(torch.tensor(found["maps"][layer]).float(), weights[0], atol=2e-3, rtol=0)
+
+
+@torch.no_grad()
+def test_the_map_of_a_head_and_its_score_are_those_of_the_library(open_explorer):
+    page, model = open_explorer("induction"), attention_only()
+    segment = torch.randperm(32, generator=GENERATOR)[:10]
+    tokens = segment.repeat(2)[None, :17]
+    page.get_by_label("letters that the model reads").fill(letters_of(tokens[0]).upper())
+    page.get_by_role("group", name="layer").get_by_label("1").check()
+    page.get_by_role("group", name="head").get_by_label("3").check()
+    with record_attention(model) as maps:
+        probabilities = model(tokens)[0, -1].softmax(dim=-1)
+    shown = page.locator(".map i").evaluate_all(
+        "(all) => all.map((each) => [Number(each.style.getPropertyValue('--weight-here')), each.className === 'match'])"
+    )
+    weights, outlined = torch.tensor(shown).T
+    torch.testing.assert_close(weights.view(17, 17), maps["attentions.0"][0, 2], atol=2e-3, rtol=0)
+    assert outlined.view(17, 17).nonzero().tolist() == [[query, query - 9] for query in range(10, 17)]
+    scores = torch.cat([induction_score(each, torch.tensor([10])) for each in maps.values()])
+    best = probabilities.sort(descending=True)
+    torch.testing.assert_close(bars(page), torch.cat([scores, best.values[:5]]), atol=0.006, rtol=0)
+    page.get_by_role("button", name="write the next letter").focus()
+    page.keyboard.press("Enter")
+    written = page.get_by_label("letters that the model reads").input_value()
+    assert written[17:] == LETTERS[best.indices[0]]
+
+
+def test_letters_without_a_repetition_and_strange_ones_are_told(open_explorer):
+    page = open_explorer("induction")
+    field, status = page.get_by_label("letters that the model reads"), page.get_by_role("status")
+    field.fill("ab c")
+    assert "Only the letters" in status.inner_text() and "No letter has come twice" in status.inner_text()
+    field.fill("")
+    assert "Type some letters" in status.inner_text()
+    field.fill(32 * "a")
+    page.get_by_role("button", name="write the next letter").focus()
+    page.keyboard.press("Enter")
+    assert field.input_value() == 32 * "a"
+
+
+FIELDS = ("first colour", "first shape", "relation", "second colour", "second shape")
+
+
+def compose(page, caption):
+    for name, word in zip(FIELDS, caption.split(), strict=True):
+        page.get_by_label(name).select_option(word)
+
+
+@torch.no_grad()
+def test_the_captioner_in_the_page_says_what_torch_says(open_explorer):
+    page = open_explorer("captions")
+    for drawn in scenes.make_scenes(20, seed=5).captions:
+        caption = scenes.words(drawn)
+        compose(page, caption)
+        words = drawn[:-1]  # from <start> to the last shape
+        live = page.evaluate("(words) => document.querySelector('.captions-explorer').live(words)", words.tolist())
+        image = torch.tensor(live["planes"]).view(3, scenes.SIDE, scenes.SIDE)
+        torch.testing.assert_close(image, draw_scene(*caption.split()), atol=3e-3, rtol=0)  # a byte for each pixel
+        logits, looks = CAPTIONER(image.unsqueeze(0), words.unsqueeze(0))
+        torch.testing.assert_close(torch.tensor(live["logits"]), logits[0], atol=5e-3, rtol=0)
+        torch.testing.assert_close(torch.tensor(live["looks"]), looks[0], atol=2e-3, rtol=0)
+
+
+@pytest.mark.parametrize("caption", ["purple square beside green circle", "red square above blue circle"])
+def test_a_caption_is_written_word_by_word_and_judged(open_explorer, caption):
+    page, status = open_explorer("captions"), open_explorer("captions").get_by_role("status")
+    compose(page, caption)
+    assert "written nothing yet" in status.inner_text()
+    expected = scenes.words(write_captions(CAPTIONER, draw_scene(*caption.split()).unsqueeze(0))[0]).split()
+    page.get_by_role("button", name="write the next word").focus()
+    for number in range(1, 4):
+        page.keyboard.press("Enter")
+        assert page.locator("th[scope=row]").all_inner_texts() == expected[:number]
+    page.get_by_role("button", name="write the caption").click()
+    assert page.locator("th[scope=row]").all_inner_texts() == [*expected, "end"]
+    assert ("The caption is right" in status.inner_text()) == (expected == caption.split())
+    never = "Training never showed a red square or a blue circle."
+    assert (never in status.inner_text()) == caption.startswith("red square")
+    page.locator("th[scope=row] button").nth(1).focus()
+    page.keyboard.press("Space")
+    assert page.get_by_role("img", name=f"when the captioner wrote “{expected[1]}”").count() == 1
+    assert page.locator("th[scope=row] button").nth(1).evaluate("(button) => button === document.activeElement")
+    assert status.inner_text().split("“")[-1].startswith(f"{expected[1]}”")
