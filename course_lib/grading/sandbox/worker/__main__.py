@@ -11,6 +11,7 @@ gc.disable()  # torch leaves so many objects that collecting garbage would take 
 # ruff: noqa: E402  (what follows is what takes the time)
 import contextlib
 import importlib
+import io
 import json
 import os
 import signal
@@ -31,9 +32,10 @@ import torch
 import worker
 from torch._functorch.vmap import lazy_load_decompositions
 
-# Slow to import, and so before the lock. The first needs a folder to write to, and serves all workers. With the second
+# Slow to import, and so before the lock. The first serve all workers; matplotlib needs a folder to write to. With the last
 # come torch's operators in Python, which others may have to do without: only the worker that asks for it has it.
-WELCOME, WELCOME_IN_ONE = ("matplotlib.pyplot",), ("torch._dynamo",)
+WELCOME = ("matplotlib.pyplot", "torch.fx.experimental.symbolic_shapes")
+WELCOME_IN_ONE = ("torch._dynamo",)
 
 
 def serve(control: socket.socket, lock: dict[str, Any]) -> None:
@@ -112,6 +114,10 @@ def main() -> None:
     lazy_load_decompositions()
     einops.rearrange(torch.ones(2, 2), "row column -> column row")
     frames.unpack(*split(frames.pack({}, {"warm": torch.ones(2, 2) @ torch.ones(2, 2)})))
+    str(torch.ones(1)), list(torch.utils.data.DataLoader([0])), torch.save(0, io.BytesIO())
+    # For workers in which an operator is forbidden: looked up here once for all of them.
+    lock["editions"] = lockdown.other_editions()
+    lock["without_texts"] = lockdown.without_texts(lock["readable"], lock["listable"])
     gc.freeze()
     gc.enable()
     serve(control, lock)

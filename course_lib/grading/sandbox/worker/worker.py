@@ -29,14 +29,17 @@ def work(requests: int, replies: int, output: int, lock: dict[str, Any]) -> None
         os.closerange(first + 1, last)
     job, _ = frames.read(requests)
     lockdown.limit(job["memory"], job["seconds"])
+    readable, listable = lock["readable"], lock["listable"]
     if job["forbidden"]:
-        lockdown.forbid(job["forbidden"])
+        lockdown.forbid(job["forbidden"], lock["editions"])
+        readable, listable = lock["without_texts"]
     if lock["nobody"]:
         lockdown.become_nobody()
     if lock["privileges"]:
         lockdown.drop_privileges()
-    if lock["landlock"]:
-        lockdown.read_only(lock["readable"], lock["listable"])
+    # Another lock shows all workers the same files: to hide torch's texts from some, it takes Landlock where it is.
+    if lock["landlock"] or (lock["privileges"] and job["forbidden"] and lockdown.has_landlock()):
+        lockdown.read_only(readable, listable)
     if lock["calls"]:
         lockdown.filter_system_calls()
     frames.write(replies, frames.pack({"locked": True}, {}))
