@@ -4,7 +4,8 @@ import json
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import islice
+from functools import cached_property
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -41,10 +42,12 @@ class Cell:
         """Tell whether this function or class is written here, whether or not the cell comes to its end."""
         return re.search(rf"^[ \t]*(def|class) {name}\b|^{name}\s*=(?!=)", self.source, re.MULTILINE) is not None
 
-    def gives(self, name: str) -> bool:
-        """Tell whether this cell, had it come to its end, would have given something this name."""
-        lines = (line for line in self.source.splitlines() if line.lstrip().startswith(("import ", "from ")))
-        return self.defines(name) or any(name in re.findall(r"\w+", line[:LONGEST_IMPORT]) for line in lines)
+    @cached_property  # every call of an answer may miss another name
+    def gives(self) -> frozenset[str]:
+        """The names that this cell, had it come to its end, would have given something; all words of its imports."""
+        defined = re.findall(r"^[ \t]*(?:def|class) (\w+)|^(\w+)\s*=(?!=)", self.source, re.MULTILINE)
+        imports = re.findall(rf"^[ \t]*(?:import|from) (.{{,{LONGEST_IMPORT}}})", self.source, re.MULTILINE)
+        return frozenset(chain.from_iterable(defined)).union(re.findall(r"\w+", "\n".join(imports)))
 
 
 @dataclass(frozen=True)
@@ -73,7 +76,7 @@ class Submission:
 
     def why_undefined(self, name: str) -> str:
         """Return the sentence about the cell that would have defined `name`, had it not stopped before; else ""."""
-        return next((stop.sentence for stop in self.stops if stop.cell.gives(name)), "")
+        return next((stop.sentence for stop in self.stops if name in stop.cell.gives), "")
 
     def lost(self, function: str) -> bool:
         """Tell whether a function is written in a cell that did not come to its end."""

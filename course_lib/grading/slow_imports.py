@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable
 
-# torch.func imports the second at its first call; torch.autograd.grad the third, for an output that is no single number.
+# torch.func imports the second at its first call; torch.autograd.grad the third, for an output of several numbers.
 FIGURES, TRANSFORMS, SHAPES = "matplotlib.pyplot", "torch._dynamo", "torch.fx.experimental.symbolic_shapes"
 _NEEDED_BY = {
     FIGURES: re.compile(r"^[ \t]*(?:import|from)[ \t]+matplotlib", re.MULTILINE),

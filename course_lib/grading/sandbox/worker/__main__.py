@@ -13,6 +13,7 @@ import contextlib
 import importlib
 import io
 import json
+import linecache
 import os
 import signal
 import socket
@@ -32,8 +33,8 @@ import torch
 import worker
 from torch._functorch.vmap import lazy_load_decompositions
 
-# Slow to import, and so before the lock. The first serve all workers; matplotlib needs a folder to write to. With the last
-# come torch's operators in Python, which others may have to do without: only the worker that asks for it has it.
+# Slow to import, and so before the lock. The first serve all workers; matplotlib needs a folder to write to. With the
+# last come torch's operators in Python, which others may have to do without: only the worker that asks for it has it.
 WELCOME = ("matplotlib.pyplot", "torch.fx.experimental.symbolic_shapes")
 WELCOME_IN_ONE = ("torch._dynamo",)
 
@@ -115,9 +116,14 @@ def main() -> None:
     einops.rearrange(torch.ones(2, 2), "row column -> column row")
     frames.unpack(*split(frames.pack({}, {"warm": torch.ones(2, 2) @ torch.ones(2, 2)})))
     str(torch.ones(1)), list(torch.utils.data.DataLoader([0])), torch.save(0, io.BytesIO())
-    # For workers in which an operator is forbidden: looked up here once for all of them.
+    # Made here once for all workers. Another lock than Landlock shows all of them the same files: to hide torch's texts
+    # from those in which an operator is forbidden, it takes Landlock as well, where there is any.
+    shown = lock["readable"], lock["listable"]
+    lock["rules"] = lockdown.rules(*shown) if lock["landlock"] else None
+    hiding = lock["landlock"] or (lock["privileges"] and lockdown.has_landlock())
+    lock["rules_without_texts"] = lockdown.rules(*lockdown.without_texts(*shown)) if hiding else None
     lock["editions"] = lockdown.other_editions()
-    lock["without_texts"] = lockdown.without_texts(lock["readable"], lock["listable"])
+    linecache.clearcache()  # in which texts of torch may stand
     gc.freeze()
     gc.enable()
     serve(control, lock)

@@ -9,7 +9,6 @@ import ctypes
 import ctypes.util
 import errno
 import gc
-import linecache
 import os
 import resource
 import struct
@@ -116,10 +115,10 @@ def has_landlock() -> bool:
     return LIBC.syscall(CREATE_RULESET, None, 0, 1) >= 1
 
 
-def read_only(readable: list[str], listable: list[str]) -> None:
-    """Leave this process nothing but `readable` files and folders to read and the folders `listable` to list.
+def rules(readable: list[str], listable: list[str]) -> int:
+    """Return the descriptor of rules for `read_only`: these files and folders may be read, these folders listed.
 
-    Raises OSError where the kernel has no Landlock.
+    They are made once for many workers, since there may be hundreds. Raises OSError where the kernel has no Landlock.
     """
     version = LIBC.syscall(CREATE_RULESET, None, 0, 1)
     if version < 1:
@@ -138,9 +137,13 @@ def read_only(readable: list[str], listable: list[str]) -> None:
             if LIBC.syscall(ADD_RULE, ruleset, 1, struct.pack("=QI", rights, beneath), 0) != 0:
                 raise OSError(ctypes.get_errno(), f"Landlock refused a rule for {path}")
             os.close(beneath)
+    return ruleset
+
+
+def read_only(ruleset: int) -> None:
+    """Leave this process nothing to read but what these `rules` allow, and nothing to write."""
     if LIBC.syscall(RESTRICT_SELF, ruleset, 0) != 0:
         raise OSError(ctypes.get_errno(), "Landlock did not lock")
-    os.close(ruleset)
 
 
 def filter_system_calls() -> None:
@@ -177,7 +180,7 @@ def filter_system_calls() -> None:
 
 
 # Modules in which torch writes its operators once more, in Python.
-OTHER_EDITIONS = ("torch._refs", "torch._decomp", "torch.masked", "torch.distributions", "torch.ao", "torch._C._te")
+OTHER_EDITIONS = ("torch._refs", "torch._decomp", "torch.masked", "torch.distributions", "torch.ao.nn", "torch._C._te")
 # The texts of all of torch are here. None is needed any more once what answers call has been imported.
 TORCH = Path(torch.__file__).resolve().parent
 MACHINE_CODE = TORCH / "lib"
@@ -206,19 +209,22 @@ def _broadcast_shapes(*shapes) -> torch.Size:
 
 
 def without_texts(readable: list[str], listable: list[str]) -> tuple[list[str], list[str]]:
-    """Return for `read_only` what is left of these paths without the texts of torch."""
+    """Return for `rules` what is left of these paths without the texts of torch."""
     shown, listed = folders.around(map(Path, readable), [TORCH])
     return [*map(str, shown), str(MACHINE_CODE)], [*listable, *map(str, listed)]
 
 
 def other_editions() -> list[FunctionType]:
-    """Return all functions of the `OTHER_EDITIONS` that live, in whatever table, class or function they are kept."""
-    functions = (each for each in gc.get_objects() if type(each) is FunctionType)
+    """Return all functions of the `OTHER_EDITIONS` that live, in whatever table, class or function they are kept.
+
+    Without those that are made inside of another function: they wrap one of these, which then refuses.
+    """
+    functions = (each for each in gc.get_objects() if type(each) is FunctionType and not each.__closure__)
     return [each for each in functions if (each.__module__ or "").startswith(OTHER_EDITIONS)]
 
 
 def _keep_shut(event: str, arguments: tuple) -> None:
-    """Refuse to import more of torch, or to open its texts: Python asks this before it does so, and never forgets to."""
+    """Refuse to import more of torch, or to open its texts: Python asks this before it does so, each time."""
     if event == "import" and arguments[0].partition(".")[0] == "torch":
         raise ImportError(f"{arguments[0]} is not to be imported where an operator of torch is forbidden")
     if event == "open" and not isinstance(arguments[0], int):
@@ -256,7 +262,6 @@ def forbid(operators: dict[str, str], editions: list[FunctionType]) -> None:
     for path, said in operators.items():
         if function := refusals.in_python(path):
             refusals.refuse(function, refusals.sentence(path, said))
-    linecache.clearcache()
     for name in [name for name in sys.modules if name.startswith(OTHER_EDITIONS)]:
         holder, _, own = name.rpartition(".")
         if hasattr(sys.modules[holder], own):
