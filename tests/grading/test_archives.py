@@ -102,9 +102,7 @@ def test_a_list_of_as_many_files_as_there_may_be_is_read_also_in_the_form_for_la
 
 
 @pytest.mark.parametrize("before", [b"", b"# not the beginning"])
-def test_what_looks_like_a_list_within_one_archive_does_not_keep_the_class_from_being_graded(
-    tmp_path, before
-):
+def test_what_looks_like_a_list_within_one_archive_does_not_keep_the_class_from_being_graded(tmp_path, before):
     work = before + archives.ENTRY + (bytes(42) + archives.ENTRY) * 100_001
     with zipfile.ZipFile(tmp_path / "class.zip", "w", zipfile.ZIP_STORED) as archive:
         archive.writestr("ada/02.py", RIGHT)

@@ -67,9 +67,7 @@ def test_a_function_in_python_refuses_by_every_name_and_only_inside():
 
     with functions_refused({"torch.nn.functional.normalize": "torch's normalize", "aten::_softmax": "torch.softmax"}):
         for call in (normalize, torch.nn.functional.normalize):
-            with pytest.raises(
-                RuntimeError, match="torch's normalize .* was used: here it is"
-            ):
+            with pytest.raises(RuntimeError, match="torch's normalize .* was used: here it is"):
                 call(SCORES)
         torch.softmax(SCORES, 0)
     assert torch.allclose(normalize(SCORES).square().sum(1), torch.ones(2))
