@@ -221,6 +221,7 @@ FIRST_CALLS = [
     "torch.broadcast_shapes((2, 1), (3,))",
     "torch.vmap(torch.sin)(x)",
     "from torch.nn.utils.rnn import pad_sequence",
+    "from functorch import vmap; vmap(torch.sin)(x)",
     "from einops.layers.torch import Rearrange; Rearrange('a -> a 1')(x)",
 ]
 

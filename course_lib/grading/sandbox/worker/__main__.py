@@ -116,6 +116,8 @@ def main() -> None:
     einops.rearrange(torch.ones(2, 2), "row column -> column row")
     frames.unpack(*split(frames.pack({}, {"warm": torch.ones(2, 2) @ torch.ones(2, 2)})))
     str(torch.ones(1)), list(torch.utils.data.DataLoader([0])), torch.save(0, io.BytesIO())
+    with contextlib.suppress(ImportError):  # where a later torch has done away with it
+        importlib.import_module("functorch")
     # Made here once for all workers. Another lock than Landlock shows all of them the same files: to hide torch's texts
     # from those in which an operator is forbidden, it takes Landlock as well, where there is any.
     shown = lock["readable"], lock["listable"]

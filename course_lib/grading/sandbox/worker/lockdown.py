@@ -199,6 +199,9 @@ KEYS = (
     "SparseCsrCPU",
     "NestedTensorCPU",
     "QuantizedCPU",
+    "FuncTorchBatched",  # under vmap, which may take an operator to pieces before any other kernel is asked
+    "FuncTorchBatchedDecomposition",
+    "FuncTorchVmapMode",
 )
 
 
