@@ -42,9 +42,12 @@ class Cell:
         """Tell whether this function or class is written here, whether or not the cell comes to its end."""
         return re.search(rf"^[ \t]*(def|class) {name}\b|^{name}\s*=(?!=)", self.source, re.MULTILINE) is not None
 
-    @cached_property  # every call of an answer may miss another name
-    def gives(self) -> frozenset[str]:
-        """The names that this cell, had it come to its end, would have given something; all words of its imports."""
+    def gives(self, name: str) -> bool:
+        """Tell whether this cell, had it come to its end, would have given something this name."""
+        return name in self._given
+
+    @cached_property  # read once: each call of an answer may miss another name
+    def _given(self) -> frozenset[str]:
         defined = re.findall(r"^[ \t]*(?:def|class) (\w+)|^(\w+)\s*=(?!=)", self.source, re.MULTILINE)
         imports = re.findall(rf"^[ \t]*(?:import|from) (.{{,{LONGEST_IMPORT}}})", self.source, re.MULTILINE)
         return frozenset(chain.from_iterable(defined)).union(re.findall(r"\w+", "\n".join(imports)))
@@ -76,7 +79,7 @@ class Submission:
 
     def why_undefined(self, name: str) -> str:
         """Return the sentence about the cell that would have defined `name`, had it not stopped before; else ""."""
-        return next((stop.sentence for stop in self.stops if name in stop.cell.gives), "")
+        return next((stop.sentence for stop in self.stops if stop.cell.gives(name)), "")
 
     def lost(self, function: str) -> bool:
         """Tell whether a function is written in a cell that did not come to its end."""
