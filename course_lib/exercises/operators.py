@@ -1,11 +1,15 @@
 """Operators that an exercise can forbid: what torch's dispatcher calls them, and what people do."""
 
-# Whatever computes attention as a whole inside torch.
+# Whatever computes attention as a whole inside torch; the last is a function in Python, of softmax and products.
 ATTENTION = {
+    "aten::scaled_dot_product_attention": "torch's scaled_dot_product_attention",
     "aten::_safe_softmax": "torch's attention",  # a step of it that nothing else takes
     "aten::_scaled_dot_product_attention_math": "torch's attention",
     "aten::_scaled_dot_product_flash_attention_for_cpu": "torch's attention",
     "aten::_native_multi_head_attention": "torch's attention",
+    "aten::_transform_bias_rescale_qkv": "torch's attention",  # projects, scales and splits into heads
+    "aten::_transformer_encoder_layer_fwd": "torch's attention",
+    "torch.nn.functional.multi_head_attention_forward": "torch's multi_head_attention_forward",
 }
 
 # Whatever computes a softmax inside torch, alone or within attention.

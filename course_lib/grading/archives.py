@@ -2,10 +2,10 @@
 
 import contextlib
 import errno
-import mmap
-import re
+import io
 import shutil
 import stat
+import struct
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -22,7 +22,9 @@ READ = (".ipynb", ".py", ARCHIVE)  # of any other kind only the name counts
 UNPACKED, ONE_UNPACKED = ".unpacked", "course-unpacked-"  # folders that are gone when the grading is over
 RATIO, RATIO_FROM = 100, 1 << 20  # text becomes ten times smaller; below so many bytes nobody is hurt
 ENCRYPTED = 0x1  # a flag of an entry
-ENTRY = b"PK\x01\x02"  # with which each entry of an archive's list of contents begins
+# An entry of an archive's list of contents: how it begins, its size without name, extra field and comment, and where
+# their three lengths stand.
+ENTRY, ENTRY_SIZE, ITS_LENGTHS = b"PK\x01\x02", 46, struct.Struct("<28x3H")
 OURS = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS, errno.EMFILE)  # no fault of who made an archive
 
 
@@ -50,8 +52,7 @@ def unpack(archive: Path, into: Path, bounds: Bounds = ONE_STUDENT) -> None:
     if archive.is_symlink() or not archive.is_file():
         raise CourseError(f"{archive} cannot be unpacked: it is a link or no ordinary file")
     try:
-        _bounded_list(archive, bounds)
-        with zipfile.ZipFile(archive) as opened:
+        with _ListBounded(io.FileIO(archive)) as file, file.opened(bounds.files) as opened:
             for entry, path in _checked(archive, opened.infolist(), bounds):
                 target = into / path
                 if entry.is_dir():
@@ -73,12 +74,36 @@ def unpack(archive: Path, into: Path, bounds: Bounds = ONE_STUDENT) -> None:
         raise CourseError(f"{archive} cannot be unpacked: it is compressed in an unusual way") from error
 
 
-def _bounded_list(archive: Path, bounds: Bounds) -> None:
-    """Raise CourseError for an archive whose list of contents, which zipfile holds in memory, may be too long."""
-    with archive.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
-        entries = sum(1 for _ in re.finditer(ENTRY, content))
-        if entries > bounds.files:  # never fewer than there are, and in what is compressed none by chance
-            raise CourseError(f"{archive} is not unpacked: it holds more than {bounds.files:,} files")
+class _ListBounded(io.BufferedReader):
+    """An archive whose list of contents is counted as zipfile reads it, before that makes an object of each entry.
+
+    Only the list counts. What the archive says of its number of entries need not be true, and zipfile passes over it;
+    and in a file that is stored uncompressed, an archive for one, there may stand anything that looks like a list.
+    """
+
+    _most: int | None = None
+
+    def opened(self, most: int) -> zipfile.ZipFile:
+        """Return the archive; raises CourseError for one of more than `most` entries."""
+        self._most = most
+        opened = zipfile.ZipFile(self)
+        self._most = None  # from now on it is files that are read
+        return opened
+
+    def read(self, size: int | None = -1) -> bytes:
+        """Read as any file does; raises CourseError for a list that is too long."""
+        found = super().read(size)
+        if self._most is not None and _entries(found, self._most) > self._most:
+            raise CourseError(f"{self.name} is not unpacked: it holds more than {self._most:,} files")
+        return found
+
+
+def _entries(found: bytes, most: int) -> int:
+    """Return how many entries of a list these bytes begin with; of more than `most`, one more than that."""
+    count = place = 0
+    while count <= most and found.startswith(ENTRY, place) and place + ENTRY_SIZE <= len(found):
+        count, place = count + 1, place + ENTRY_SIZE + sum(ITS_LENGTHS.unpack_from(found, place))
+    return count
 
 
 def _swells(entry: zipfile.ZipInfo) -> bool:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from course_lib.grading.causes import forbidden_operator
-from course_lib.grading.operators_used import operators_used
+from course_lib.grading.operators_used import functions_refused, operators_used
 from course_lib.grading.problem import Problem
 from course_lib.grading.sandbox.worker import frames
 from course_lib.grading.sandbox.worker.attempt import Given, Unfinished, Value, at_most, attempt
@@ -127,7 +127,7 @@ def ask(function: Callable, task: "Task", question: Asked, forbidden: Mapping[st
     constructor = task.constructor if isinstance(function, type) else None
     arguments = question.arguments
     copies = {name: each.clone() if isinstance(each, torch.Tensor) else each for name, each in arguments.items()}
-    with operators_used(forbidden) if forbidden else nullcontext(set()) as used:
+    with functions_refused(forbidden), operators_used(forbidden) if forbidden else nullcontext(set()) as used:
         tried = attempt(function, copies, constructor, question.cotangent)
     if tried.fault:
         return Answer(problem=no_value(tried.fault, arguments))

@@ -3,7 +3,7 @@
 import re
 
 REFUSED = "it writes a file, or asks for the network or another process, which is closed where answers are checked"
-FORBIDDEN = re.compile(r"([\w.]+ \(aten::\w+\)) was used: here it is to be written by hand")
+FORBIDDEN = re.compile(r"([\w.' ]+ \([\w.:]+\)) was used: here it is to be written by hand")
 UNDEFINED = re.compile(r"name '(\w+)' is not defined")
 
 

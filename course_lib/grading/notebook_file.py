@@ -4,7 +4,8 @@ import json
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import islice
+from functools import cached_property
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -43,8 +44,13 @@ class Cell:
 
     def gives(self, name: str) -> bool:
         """Tell whether this cell, had it come to its end, would have given something this name."""
-        lines = (line for line in self.source.splitlines() if line.lstrip().startswith(("import ", "from ")))
-        return self.defines(name) or any(name in re.findall(r"\w+", line[:LONGEST_IMPORT]) for line in lines)
+        return name in self._given
+
+    @cached_property  # read once: each call of an answer may miss another name
+    def _given(self) -> frozenset[str]:
+        defined = re.findall(r"^[ \t]*(?:def|class) (\w+)|^(\w+)\s*=(?!=)", self.source, re.MULTILINE)
+        imports = re.findall(rf"^[ \t]*(?:import|from) (.{{,{LONGEST_IMPORT}}})", self.source, re.MULTILINE)
+        return frozenset(chain.from_iterable(defined)).union(re.findall(r"\w+", "\n".join(imports)))
 
 
 @dataclass(frozen=True)

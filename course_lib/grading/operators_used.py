@@ -6,11 +6,13 @@ here, with kernels for the operators to look out for: they make a note and pass 
 through to the next key, in the same time as ever; a `TorchDispatchMode` would have Python called for each of them.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 
 import torch
+
+from course_lib.grading.sandbox.worker import refusals
 
 FREE_KEY = "TESTING_ONLY_GenericMode"
 
@@ -34,6 +36,22 @@ def operators_used(operators: Iterable[str]) -> Iterator[set[str]]:
     _noted.clear()
     with torch._C._IncludeDispatchKeyGuard(_free_key()):
         yield _noted
+
+
+@contextmanager
+def functions_refused(forbidden: Mapping[str, str]) -> Iterator[None]:
+    """Have the functions that torch writes in Python, and that are named among `forbidden`, refuse inside the `with`.
+
+    The dispatcher is told of none of them. Each is a path, such as "torch.nn.functional.normalize", with what people
+    call it; operators are passed over.
+    """
+    found = [(refusals.in_python(path), refusals.sentence(path, said)) for path, said in forbidden.items()]
+    before = {function: refusals.refuse(function, message) for function, message in found if function}
+    try:
+        yield
+    finally:
+        for function, code in before.items():
+            function.__code__ = code
 
 
 @cache

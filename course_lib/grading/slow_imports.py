@@ -3,12 +3,14 @@
 import re
 from collections.abc import Iterable
 
-FIGURES, TRANSFORMS = "matplotlib.pyplot", "torch._dynamo"  # torch.func imports the second at its first call
+# torch.func imports the second at its first call; torch.autograd.grad the third, for an output of several numbers.
+FIGURES, TRANSFORMS, SHAPES = "matplotlib.pyplot", "torch._dynamo", "torch.fx.experimental.symbolic_shapes"
 _NEEDED_BY = {
     FIGURES: re.compile(r"^[ \t]*(?:import|from)[ \t]+matplotlib", re.MULTILINE),
     TRANSFORMS: re.compile(
         r"\btorch\.func\b|\bfunctorch\b|^[ \t]*from[ \t]+torch[ \t]+import\b.*\bfunc\b", re.MULTILINE
     ),
+    SHAPES: re.compile(r"\bautograd\b"),
 }
 
 

@@ -346,6 +346,9 @@ MADE_HERE = {
     "source_of_invisible_letters": lambda folder: _module(
         folder, "def attend(weights, values):\n    return values * 0 #\u202e \u2066 return right\u2069\n"
     ),
+    "source_of_many_imports": lambda folder: _module(
+        folder, "def attend(weights, values):\n    return missing\n" + "import a\n" * 105_000
+    ),
     "source_of_many_stops": lambda folder: _module(folder, "# a comment, and no more\n" * 350_000 + MANY_STOPS),
     "notebook_of_ten_thousand_cells": lambda folder: _notebook(folder, *["x = 1"] * 10_000),
     "notebook_of_ten_thousand_failures": lambda folder: _notebook(folder, *["1 / 0 #" + "x" * 90] * 10_000),

@@ -1,7 +1,8 @@
 import pytest
 import torch
 
-from course_lib.grading.operators_used import operators_used
+from course_lib.grading.operators_used import functions_refused, operators_used
+from course_lib.grading.sandbox.worker.refusals import in_python
 
 SCORES = torch.tensor([[0.0, 1.0], [2.0, 3.0]])
 
@@ -59,3 +60,19 @@ def test_nothing_is_noted_outside():
 
 def test_an_operator_that_this_torch_has_not_is_never_noted():
     assert used(["aten::of_a_later_torch"], lambda: torch.softmax(SCORES, 0)) == set()
+
+
+def test_a_function_in_python_refuses_by_every_name_and_only_inside():
+    from torch.nn.functional import normalize
+
+    with functions_refused({"torch.nn.functional.normalize": "torch's normalize", "aten::_softmax": "torch.softmax"}):
+        for call in (normalize, torch.nn.functional.normalize):
+            with pytest.raises(RuntimeError, match="torch's normalize .* was used: here it is"):
+                call(SCORES)
+        torch.softmax(SCORES, 0)
+    assert torch.allclose(normalize(SCORES).square().sum(1), torch.ones(2))
+
+
+def test_a_function_that_this_torch_has_not_is_none():
+    assert in_python("torch.nn.functional.of_a_later_torch") is None and in_python("torch.nowhere.at_all") is None
+    assert in_python("aten::_softmax") is None

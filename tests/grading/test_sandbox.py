@@ -19,6 +19,7 @@ from course_lib.grading.sandbox.conversation import Conversation, WorkerStopped
 from course_lib.grading.sandbox.fork_server import CannotStart, ForkServer, for_tier
 from course_lib.grading.sandbox.limits import Limits
 from course_lib.grading.sandbox.worker import frames
+from course_lib.grading.sandbox.worker.folders import around
 from course_lib.grading.session import SandboxedSession
 from course_lib.grading.wording import PARAMETER, sentence
 from course_lib.project import root
@@ -180,6 +181,60 @@ def test_the_course_is_not_to_be_imported_and_not_to_be_read(tier):
         assert len(session.submission(ATTEND).stops) == len(sources)
 
 
+WITHOUT_HOOK = """import os, sys, torch
+sys.__dict__["mod" + "ules"]["lockdown"].TORCH = sys.__dict__["mod" + "ules"]["lockdown"].MACHINE_CODE
+path = os.path.join(os.path.dirname(torch.__file__), "nn", "functional.py")
+read = getattr(globals()["__buil" + "tins__"], "op" + "en")
+torch.from_file(path, False, 9, dtype=torch.uint8) if BY_TORCH else read(path).close()"""
+
+
+@each_tier
+@pytest.mark.parametrize("by_torch", [True, False])
+def test_where_an_operator_is_forbidden_the_kernel_hides_torch_s_texts(tier, by_torch):
+    softmax, _ = catalogue().find_task("softmax")
+    for exercise, hidden in ((softmax, True), (ATTEND, False)):
+        source = WITHOUT_HOOK.replace("BY_TORCH", str(by_torch))
+        cells = [Cell("code cell 1", source if hidden else source.replace(source.splitlines()[1], ""))]
+        with SandboxedSession(for_tier(tier), "mine.ipynb", cells, [], Limits()) as session:
+            stops = session.submission(exercise).stops
+        assert bool(stops) == hidden
+        assert not hidden or "ermission denied" in stops[0].sentence, stops[0].sentence
+
+
+@each_tier
+def test_no_file_is_opened_by_a_name_within_a_folder_that_is_open(tier):
+    cells = [
+        Cell("code cell 1", "import os, sys\nfolder = os.open(sys.prefix, os.O_RDONLY)"),
+        Cell("code cell 2", "os.open('lib', os.O_RDONLY, dir_fd=folder)"),
+        Cell("code cell 3", "os.open(os.path.join(sys.prefix, 'lib'), os.O_RDONLY)"),
+    ]
+    with SandboxedSession(for_tier(tier), "mine.ipynb", cells, [], Limits()) as session:
+        assert [stop.cell.name for stop in session.submission(ATTEND).stops] == ["code cell 2"]
+
+
+FIRST_CALLS = [
+    "print(x)",
+    "torch.autograd.grad(2 * x, x, torch.ones(3))",
+    "torch.autograd.functional.jacobian(lambda x: x * x, x)",
+    "(2 * x).backward(torch.ones(3))",
+    "list(torch.utils.data.DataLoader([1, 2]))",
+    "torch.broadcast_shapes((2, 1), (3,))",
+    "torch.vmap(torch.sin)(x)",
+    "from torch.nn.utils.rnn import pad_sequence",
+    "from functorch import vmap; vmap(torch.sin)(x)",
+    "from einops.layers.torch import Rearrange; Rearrange('a -> a 1')(x)",
+]
+
+
+@each_tier
+def test_where_an_operator_is_forbidden_what_is_called_for_the_first_time_is_there(tier):
+    exercise, _ = catalogue().find_task("softmax")
+    begin = Cell("code cell 0", "import torch\nx = torch.ones(3, requires_grad=True)")
+    cells = [begin, *(Cell(f"code cell {number}", each) for number, each in enumerate(FIRST_CALLS, start=1))]
+    with SandboxedSession(for_tier(tier), "mine.ipynb", cells, [], Limits()) as session:
+        assert [stop.sentence for stop in session.submission(exercise).stops] == []
+
+
 @each_tier
 def test_an_answer_that_changes_its_mind_earns_nothing(tier):
     wavering = "import random\n" + RIGHT + " + random.choice([0, 1e-3])"
@@ -283,9 +338,12 @@ def test_the_answer_key_is_hidden_also_where_the_course_lies_among_what_is_shown
     packages, key = tmp_path / "packages", tmp_path / "packages" / "course_lib"
     for folder in (key / "deep", packages / "torch"):
         folder.mkdir(parents=True)
-    readable, listable = tiers._around([tmp_path], [key])
+    (packages / "lib64").symlink_to(packages)
+    (packages / "deep").symlink_to(key / "deep")
+    readable, listable = around([tmp_path], [key])
     assert packages / "torch" in readable and packages in listable and tmp_path in listable
-    assert not any(path == key or path.is_relative_to(key) for path in readable)
+    assert not any(path.resolve() == key or path.resolve().is_relative_to(key) for path in readable)
+    assert not any(key.is_relative_to(path.resolve()) for path in readable)
 
 
 def test_a_grader_forked_from_another_starts_a_fork_server_of_its_own():

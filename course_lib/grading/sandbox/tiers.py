@@ -14,6 +14,7 @@ import sysconfig
 from pathlib import Path
 
 import course_lib
+from course_lib.grading.sandbox.worker.folders import around
 
 BUBBLEWRAP, LANDLOCK, PROCESS = "bubblewrap", "landlock", "process"
 TIERS = (BUBBLEWRAP, LANDLOCK, PROCESS)  # the strongest first
@@ -33,14 +34,14 @@ ENVIRONMENT = {
 
 def lock(tier: str) -> dict:
     """Return what a worker of this tier has to do to itself, for `worker.lockdown`."""
-    readable, listable = _around(_needed(), _hidden())
+    readable, listable = around(_needed(), _hidden())
     return {
         "privileges": tier != PROCESS,
         "landlock": tier == LANDLOCK,
         "calls": tier != PROCESS,
         # Without a lock, root can at least become nobody, where nobody may read what Python needs.
         "nobody": tier == PROCESS and os.geteuid() == 0 and all(map(_open_to_all, _needed())),
-        "readable": [*map(str, readable), *(path for path in DEVICES if Path(path).exists())],
+        "readable": [str(WORKER), *map(str, readable), *(path for path in DEVICES if Path(path).exists())],
         "listable": list(map(str, listable)),
     }
 
@@ -102,19 +103,3 @@ def _hidden() -> list[Path]:
     repository = [] if package.parent in libraries else [package.parent]
     installed = [library / package.name for library in libraries]
     return sorted({package, *repository, *filter(Path.is_dir, installed)})
-
-
-def _around(shown: list[Path], hidden: list[Path]) -> tuple[list[Path], list[Path]]:
-    """Return `shown` without what lies in `hidden`: what may be read whole, and what may only be listed."""
-    readable, listable = [WORKER], []
-    for path in shown:
-        if path in hidden:
-            continue
-        if not any(each.is_relative_to(path) for each in hidden):
-            readable.append(path)
-            continue
-        listable.append(path)
-        within = _around(sorted(path.iterdir()), hidden)
-        readable += within[0][1:]
-        listable += within[1]
-    return readable, listable

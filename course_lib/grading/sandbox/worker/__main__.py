@@ -11,7 +11,9 @@ gc.disable()  # torch leaves so many objects that collecting garbage would take 
 # ruff: noqa: E402  (what follows is what takes the time)
 import contextlib
 import importlib
+import io
 import json
+import linecache
 import os
 import signal
 import socket
@@ -31,9 +33,10 @@ import torch
 import worker
 from torch._functorch.vmap import lazy_load_decompositions
 
-# Slow to import, and so before the lock. The first needs a folder to write to, and serves all workers. With the second
-# come torch's operators in Python, which others may have to do without: only the worker that asks for it has it.
-WELCOME, WELCOME_IN_ONE = ("matplotlib.pyplot",), ("torch._dynamo",)
+# Slow to import, and so before the lock. The first serve all workers; matplotlib needs a folder to write to. With the
+# last come torch's operators in Python, which others may have to do without: only the worker that asks for it has it.
+WELCOME = ("matplotlib.pyplot", "torch.fx.experimental.symbolic_shapes")
+WELCOME_IN_ONE = ("torch._dynamo",)
 
 
 def serve(control: socket.socket, lock: dict[str, Any]) -> None:
@@ -112,6 +115,17 @@ def main() -> None:
     lazy_load_decompositions()
     einops.rearrange(torch.ones(2, 2), "row column -> column row")
     frames.unpack(*split(frames.pack({}, {"warm": torch.ones(2, 2) @ torch.ones(2, 2)})))
+    str(torch.ones(1)), list(torch.utils.data.DataLoader([0])), torch.save(0, io.BytesIO())
+    with contextlib.suppress(ImportError):  # where a later torch has done away with it
+        importlib.import_module("functorch")
+    # Made here once for all workers. Another lock than Landlock shows all of them the same files: to hide torch's texts
+    # from those in which an operator is forbidden, it takes Landlock as well, where there is any.
+    shown = lock["readable"], lock["listable"]
+    lock["rules"] = lockdown.rules(*shown) if lock["landlock"] else None
+    hiding = lock["landlock"] or (lock["privileges"] and lockdown.has_landlock())
+    lock["rules_without_texts"] = lockdown.rules(*lockdown.without_texts(*shown)) if hiding else None
+    lock["editions"] = lockdown.other_editions()
+    linecache.clearcache()  # in which texts of torch may stand
     gc.freeze()
     gc.enable()
     serve(control, lock)

@@ -8,13 +8,17 @@ is no new process, no network, no signal to others, no open file to write.
 import ctypes
 import ctypes.util
 import errno
+import gc
 import os
 import resource
 import struct
 import sys
 import warnings
 from pathlib import Path
+from types import FunctionType
 
+import folders
+import refusals
 import torch
 
 # The library for filters of system calls is looked up through ldconfig or a compiler, and neither is in the sandbox.
@@ -54,6 +58,7 @@ ALLOWED_CALLS = """
 """
 # Newer forms that the C library tries first: "not there" makes it fall back to those above.
 ABSENT_CALLS = "clone3 openat2"
+AT_FDCWD = 0xFFFFFF9C  # in place of an open folder: a path is meant
 FOR_WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
 
 
@@ -105,10 +110,15 @@ def drop_privileges() -> None:
         raise OSError(ctypes.get_errno(), "privileges could not be dropped")
 
 
-def read_only(readable: list[str], listable: list[str]) -> None:
-    """Leave this process nothing but `readable` files and folders to read and the folders `listable` to list.
+def has_landlock() -> bool:
+    """Tell whether the kernel of this machine knows Landlock."""
+    return LIBC.syscall(CREATE_RULESET, None, 0, 1) >= 1
 
-    Raises OSError where the kernel has no Landlock.
+
+def rules(readable: list[str], listable: list[str]) -> int:
+    """Return the descriptor of rules for `read_only`: these files and folders may be read, these folders listed.
+
+    They are made once for many workers, since there may be hundreds. Raises OSError where the kernel has no Landlock.
     """
     version = LIBC.syscall(CREATE_RULESET, None, 0, 1)
     if version < 1:
@@ -127,9 +137,13 @@ def read_only(readable: list[str], listable: list[str]) -> None:
             if LIBC.syscall(ADD_RULE, ruleset, 1, struct.pack("=QI", rights, beneath), 0) != 0:
                 raise OSError(ctypes.get_errno(), f"Landlock refused a rule for {path}")
             os.close(beneath)
+    return ruleset
+
+
+def read_only(ruleset: int) -> None:
+    """Leave this process nothing to read but what these `rules` allow, and nothing to write."""
     if LIBC.syscall(RESTRICT_SELF, ruleset, 0) != 0:
         raise OSError(ctypes.get_errno(), "Landlock did not lock")
-    os.close(ruleset)
 
 
 def filter_system_calls() -> None:
@@ -151,7 +165,9 @@ def filter_system_calls() -> None:
     for name in ABSENT_CALLS.split():
         calls.add_rule(seccomp.ERRNO(errno.ENOSYS), name)
     allow("open", seccomp.Arg(1, seccomp.MASKED_EQ, FOR_WRITING, 0))
-    allow("openat", seccomp.Arg(2, seccomp.MASKED_EQ, FOR_WRITING, 0))
+    # Only by a path, and never by a name within a folder that is open: nobody could tell which file that is.
+    by_path = seccomp.Arg(0, seccomp.MASKED_EQ, 0xFFFFFFFF, AT_FDCWD)
+    allow("openat", by_path, seccomp.Arg(2, seccomp.MASKED_EQ, FOR_WRITING, 0))
     allow("clone", seccomp.Arg(0, seccomp.MASKED_EQ, NEW_THREAD, NEW_THREAD))
     allow("prctl", seccomp.Arg(0, seccomp.EQ, NAME_OF_THREAD))
     allow("prlimit64", seccomp.Arg(0, seccomp.EQ, 0))
@@ -164,8 +180,11 @@ def filter_system_calls() -> None:
 
 
 # Modules in which torch writes its operators once more, in Python.
-OTHER_EDITIONS = ("torch._refs", "torch._decomp", "torch.masked", "torch.distributions", "torch._C._te")
-TEXTS = tuple(f"/{name.replace('.', '/')}" for name in OTHER_EDITIONS)  # where those are on the disk
+OTHER_EDITIONS = ("torch._refs", "torch._decomp", "torch.masked", "torch.distributions", "torch.ao.nn", "torch._C._te")
+# The texts of all of torch are here. None is needed any more once what answers call has been imported.
+TORCH = Path(torch.__file__).resolve().parent
+MACHINE_CODE = TORCH / "lib"
+NOT_IN_PYTHON = "torch's operators in Python are not to be used where an operator of torch is forbidden"
 # Every operator with its overloads, such as the one that writes to `out`.
 OVERLOADS: dict[str, list[str]] = {}
 for _name in torch._C._dispatch_get_all_op_names():
@@ -180,6 +199,9 @@ KEYS = (
     "SparseCsrCPU",
     "NestedTensorCPU",
     "QuantizedCPU",
+    "FuncTorchBatched",  # under vmap, which may take an operator to pieces before any other kernel is asked
+    "FuncTorchBatchedDecomposition",
+    "FuncTorchVmapMode",
 )
 
 
@@ -189,24 +211,41 @@ def _broadcast_shapes(*shapes) -> torch.Size:
     return torch.broadcast_tensors(*tensors)[0].shape if tensors else torch.Size()
 
 
+def without_texts(readable: list[str], listable: list[str]) -> tuple[list[str], list[str]]:
+    """Return for `rules` what is left of these paths without the texts of torch."""
+    shown, listed = folders.around(map(Path, readable), [TORCH])
+    return [*map(str, shown), str(MACHINE_CODE)], [*listable, *map(str, listed)]
+
+
+def other_editions() -> list[FunctionType]:
+    """Return all functions of the `OTHER_EDITIONS` that live, in whatever table, class or function they are kept.
+
+    Without those that are made inside of another function: they wrap one of these, which then refuses.
+    """
+    functions = (each for each in gc.get_objects() if type(each) is FunctionType and not each.__closure__)
+    return [each for each in functions if (each.__module__ or "").startswith(OTHER_EDITIONS)]
+
+
 def _keep_shut(event: str, arguments: tuple) -> None:
-    """Refuse to import or to open the `OTHER_EDITIONS`: Python asks this before it does so, and never forgets to."""
-    if event not in ("import", "open") or not isinstance(arguments[0], (str, bytes)):
-        return
-    name = os.fsdecode(arguments[0])
-    if name.startswith(OTHER_EDITIONS) if event == "import" else any(text in name for text in TEXTS):
-        raise PermissionError(f"{name} is not to be read where an operator of torch is forbidden")
+    """Refuse to import more of torch, or to open its texts: Python asks this before it does so, each time."""
+    if event == "import" and arguments[0].partition(".")[0] == "torch":
+        raise ImportError(f"{arguments[0]} is not to be imported where an operator of torch is forbidden")
+    if event == "open" and not isinstance(arguments[0], int):
+        path = Path(os.path.realpath(os.fsdecode(arguments[0])))
+        if path.is_relative_to(TORCH) and not path.is_relative_to(MACHINE_CODE):
+            raise PermissionError(f"{path} is not to be read where an operator of torch is forbidden")
 
 
-def forbid(operators: dict[str, str]) -> None:
-    """Make torch's dispatcher refuse `operators`, by every name and from every thread of this process.
+def forbid(operators: dict[str, str], editions: list[FunctionType]) -> None:
+    """Make torch refuse `operators`, by every name and from every thread of this process.
 
-    `operators` maps the dispatcher's name ("aten::_softmax") to the one that people use ("torch.softmax").
+    `operators` maps the dispatcher's name ("aten::_softmax") to the one that people use ("torch.softmax"), or the path
+    of a function that torch writes in Python. The `editions` of all operators in Python refuse to be called as well.
     """
 
     def refusal(operator: str, said: str):
         def refuse(*arguments, **options):
-            raise RuntimeError(f"{said} ({operator}) was used: here it is to be written by hand")
+            raise RuntimeError(refusals.sentence(operator, said))
 
         return refuse
 
@@ -221,6 +260,11 @@ def forbid(operators: dict[str, str]) -> None:
                 for key in KEYS:
                     if torch._C._dispatch_has_kernel_for_dispatch_key(name, key):
                         library.impl(name.removeprefix("aten::"), key, refusal(operator, said))
+        for function in editions:
+            refusals.refuse(function, NOT_IN_PYTHON)
+    for path, said in operators.items():
+        if function := refusals.in_python(path):
+            refusals.refuse(function, refusals.sentence(path, said))
     for name in [name for name in sys.modules if name.startswith(OTHER_EDITIONS)]:
         holder, _, own = name.rpartition(".")
         if hasattr(sys.modules[holder], own):

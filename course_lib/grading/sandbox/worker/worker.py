@@ -24,19 +24,22 @@ def work(requests: int, replies: int, output: int, lock: dict[str, Any]) -> None
     nothing = os.open(os.devnull, os.O_RDONLY)
     for source, target in ((nothing, 0), (output, 1), (output, 2)):
         os.dup2(source, target)
-    kept = sorted({requests, replies})
+    rules = lock["rules"], lock["rules_without_texts"]  # descriptors, or None where there is no Landlock
+    kept = sorted({requests, replies, *filter(None, rules)})
     for first, last in zip([2, *kept], [*kept, 1 << 16], strict=True):
         os.closerange(first + 1, last)
     job, _ = frames.read(requests)
     lockdown.limit(job["memory"], job["seconds"])
     if job["forbidden"]:
-        lockdown.forbid(job["forbidden"])
+        lockdown.forbid(job["forbidden"], lock["editions"])
     if lock["nobody"]:
         lockdown.become_nobody()
     if lock["privileges"]:
         lockdown.drop_privileges()
-    if lock["landlock"]:
-        lockdown.read_only(lock["readable"], lock["listable"])
+    if (own := rules[bool(job["forbidden"])]) is not None:
+        lockdown.read_only(own)
+    for each in filter(None, rules):
+        os.close(each)
     if lock["calls"]:
         lockdown.filter_system_calls()
     frames.write(replies, frames.pack({"locked": True}, {}))
