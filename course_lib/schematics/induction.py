@@ -12,30 +12,13 @@ SCORE = 4.0  # of a position that a head looks for; all others have 0
 SEES, LAST = 2, 4  # the positions that the page follows with a pencil
 
 
-def two_heads() -> dict[str, torch.Tensor]:
-    """Return what Chapter 14 follows with a pencil: the three parts of the stream, the weights of two heads.
-
-    `token`, `previous` and `next` are (position, word), `first` and `second` are (query, key).
-
-    >>> heads = two_heads()
-    >>> heads["previous"][2].round(decimals=2), heads["next"][4].round(decimals=2)
-    (tensor([0.0200, 0.9600, 0.0200]), tensor([0.0400, 0.0400, 0.9200]))
-    """
-    token = torch.eye(len(WORDS))[list(ROW)]  # (position, word)
-    mask = causal_mask(len(ROW))  # (query, key)
-    first = masked_softmax(SCORE * torch.ones(len(ROW) - 1).diag(-1), mask)  # (query, key)
-    previous = first @ token  # (position, word)
-    second = masked_softmax(SCORE * token @ previous.T, mask)  # (query, key)
-    return {"token": token, "first": first, "previous": previous, "second": second, "next": second @ token}
-
-
 def induction_head() -> Diagram:
     """Draw Chapter 14: a head of layer 1 writes the previous token into the stream, a head of layer 2 reads it there.
 
     >>> print(induction_head().description[-77:])
     The last position gives 0.92 to position 2, and its next token is sees, 0.92.
     """
-    heads = two_heads()
+    heads = _two_heads()
     mask = causal_mask(len(ROW))  # (query, key)
     positions = [f"{position}" for position in range(len(ROW))]
     rows = [f"{position} {WORDS[word]}" for position, word in enumerate(ROW)]
@@ -118,3 +101,13 @@ def induction_head() -> Diagram:
             *arrows(narrow, [down, down, down, ("right", "right"), down], turned),
         ],
     )
+
+
+def _two_heads() -> dict[str, torch.Tensor]:
+    """Return the three parts of the stream, (position, word), and the weights of the two heads, (query, key)."""
+    token = torch.eye(len(WORDS))[list(ROW)]  # (position, word)
+    mask = causal_mask(len(ROW))  # (query, key)
+    first = masked_softmax(SCORE * torch.ones(len(ROW) - 1).diag(-1), mask)  # (query, key)
+    previous = first @ token  # (position, word)
+    second = masked_softmax(SCORE * token @ previous.T, mask)  # (query, key)
+    return {"token": token, "first": first, "previous": previous, "second": second, "next": second @ token}
