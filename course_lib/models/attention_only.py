@@ -45,7 +45,8 @@ class AttentionOnly(nn.Module):
 
         The result is (layers + 1, batch, time, d_model). Raises ValueError for more than `max_length` tokens.
         """
-        time = check_shape(tokens, "batch time", "tokens")["time"]
+        check_shape(tokens, "batch time", "tokens")
+        time = tokens.shape[1]
         if time > len(self.positions):
             raise ValueError(f"`tokens` has {time} positions, expected at most `max_length`, {len(self.positions)}")
         stages = [self.embed(tokens) + self.positions[:time]]  # (batch, time, d_model)

@@ -13,6 +13,7 @@ from course_lib.schematics.attention import (
     token_of_three_parts,
 )
 from course_lib.schematics.beam import beam_as_a_tree
+from course_lib.schematics.induction import induction_head
 from course_lib.schematics.masking import (
     causal_and_padding,
     leak_of_a_late_mask,
@@ -51,6 +52,7 @@ def test_each_drawing_is_described_and_fits_the_column_of_the_book(name):
     [
         *(attention_step_by_step, self_and_cross_attention, encoder_and_decoder, cross_attention_step_by_step),
         *(mask_before_softmax, leak_of_a_late_mask, causal_and_padding, one_look_up, one_hot_or_spread),
+        induction_head,
     ],
 )
 def test_the_narrow_arrangement_shows_the_same_numbers(make):
@@ -98,6 +100,21 @@ def test_the_past_depends_on_the_future_only_where_the_mask_is_late():
 
 def test_both_masks_allow_what_each_of_them_allows():
     assert words(causal_and_padding()).count("✓") == 15 + 15 + (1 + 2 + 3 + 3 + 3)
+
+
+def test_two_heads_find_what_followed_the_same_word():
+    token = torch.eye(3)[[0, 1, 2, 0, 1]]  # the cat sees the cat
+    mask = torch.ones(5, 5).tril().bool()
+    first = (4 * torch.eye(5).roll(1, dims=0)).where(mask, -torch.inf).softmax(dim=-1)
+    previous = first @ token
+    second = (4 * token @ previous.T).where(mask, -torch.inf).softmax(dim=-1)
+    shown = [word for word in words(induction_head()) if "." in word and word.strip("0123456789.") == ""]
+    drawn = [number(each) for tensor in (previous, second @ token) for each in tensor.flatten().tolist()]
+    drawn += [number(each) for weights in (first, second) for each in weights[mask].tolist()]
+    assert sorted(shown) == sorted(each for each in drawn if "." in each)
+    assert (second @ token)[4].argmax() == 2 and second[
+        4
+    ].argmax() == 2  # after "the cat" comes "sees", from position 2
 
 
 def test_the_transformer_has_its_parts():
