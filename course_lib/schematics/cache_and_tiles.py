@@ -64,7 +64,7 @@ def growing_cache() -> Diagram:
 def softmax_in_two_tiles() -> Diagram:
     """Draw Chapter 13: the scores in four tiles, and the running maximum, sum and values of the row of “sees”.
 
-    >>> print(softmax_in_two_tiles().description[-58:])
+    >>> print(softmax_in_two_tiles().description[-64:])
     Divided by the sum, they are the output: 1.35, 1.37, 0.06, 1.12.
     """
     scores = SCALE * Q @ K.T  # (query, key)
