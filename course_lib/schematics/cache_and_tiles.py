@@ -129,8 +129,8 @@ def softmax_in_two_tiles() -> Diagram:
         "row of “sees”, framed, has the scores 1 and 2 in the first tile, 0 and 3 in the second. Below, a table is "
         "filled from left to right: after tile 1 the maximum m is 2, the sum z of the exponentials "
         f"{z_1:.2f}. The maximum grows to 3, so sum and values are multiplied by {factor:.2f}. Tile 2 adds {z_2:.2f} "
-        f"to the sum, which is {z:.2f}. The weighted values u are added up in the same way. Divided by the sum, they are "
-        f"the output: {', '.join(f'{entry:.2f}' for entry in (u / z).tolist())}.",
+        f"to the sum, which is {z:.2f}. The weighted values u are added up in the same way. Divided by the sum, they "
+        f"are the output: {', '.join(f'{entry:.2f}' for entry in (u / z).tolist())}.",
         parts(values_below=False),
         narrow=parts(values_below=True),
     )
