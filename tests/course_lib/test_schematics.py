@@ -14,6 +14,7 @@ from course_lib.schematics.attention import (
 )
 from course_lib.schematics.beam import beam_as_a_tree
 from course_lib.schematics.induction import induction_head
+from course_lib.schematics.cache_and_tiles import growing_cache, softmax_in_two_tiles
 from course_lib.schematics.masking import (
     causal_and_padding,
     leak_of_a_late_mask,
@@ -53,6 +54,7 @@ def test_each_drawing_is_described_and_fits_the_column_of_the_book(name):
         *(attention_step_by_step, self_and_cross_attention, encoder_and_decoder, cross_attention_step_by_step),
         *(mask_before_softmax, leak_of_a_late_mask, causal_and_padding, one_look_up, one_hot_or_spread),
         induction_head,
+        *(growing_cache, softmax_in_two_tiles),
     ],
 )
 def test_the_narrow_arrangement_shows_the_same_numbers(make):
@@ -189,3 +191,20 @@ def test_in_a_ring_with_symmetric_scores_one_token_does_not_find_whom_it_asks():
     assert torch.equal(scores, scores.T) and scores.argmax(dim=1).tolist() == [1, 0, 0]
     shown = words(ring_of_three())
     assert sum(each.endswith("✓") for each in shown) == 2 and "n: 5 with p, 3 with g: finds p ✗" in shown
+
+
+def test_each_step_of_decoding_shows_one_more_key_and_value_and_ends_with_what_attention_gives():
+    drawn = words(growing_cache())
+    hidden = torch.ones(4, 4).triu(1).bool()
+    outputs = (Q @ K.T / 2).masked_fill(hidden, -torch.inf).softmax(dim=-1) @ V
+    for step, output in enumerate(outputs.tolist(), start=1):
+        assert {f"K ({step} × 4)", f"V ({step} × 4)"} <= set(drawn)
+        end = drawn.index(f"y{step} (1 × 4)")
+        assert drawn[end - 4 : end] == [number(entry) for entry in output]
+
+
+def test_two_tiles_end_with_the_output_of_the_whole_row():
+    drawn = words(softmax_in_two_tiles())
+    table = drawn[drawn.index("÷ 1.55") + 1 :]  # by rows of five
+    output = (Q[2] @ K.T / 2).softmax(dim=0) @ V
+    assert table[5 * 4 : 5 * 8][4::5] == [number(entry) for entry in output.tolist()]
