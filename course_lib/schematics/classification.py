@@ -42,12 +42,10 @@ def masked_mean_step_by_step() -> Diagram:
             "p": matrix(probabilities, "plain", "p", columns=CLASSES),
         }
 
-    def arrows(drawn: dict[str, Part], name: str, across: tuple[str, str], back: tuple[str, str]) -> list[Arrow]:
+    def arrows(drawn: dict[str, Part], across: tuple[str, str], back: tuple[str, str]) -> list[Arrow]:
         return [
-            arrow(drawn["x"], drawn["a"], name, sides=across),
             arrow(drawn["a"], drawn["y"], sides=across),
             arrow(drawn["y"], drawn["mean"], "masked mean: ÷ 3", sides=DOWN),
-            arrow(drawn["mean"], drawn["u"], "W_c ȳ", sides=back),
             arrow(drawn["w"], drawn["u"]),
             arrow(drawn["u"], drawn["p"], "softmax", sides=back),
         ]
@@ -62,21 +60,28 @@ def masked_mean_step_by_step() -> Diagram:
     narrow["a"].below(narrow["x"], 46)
     narrow["y"].below(narrow["a"], 40)
     narrow["mean"].below(narrow["y"], 46)
-    narrow["u"].below(narrow["mean"], 46)
+    narrow["w"].below(narrow["mean"], 46)
+    narrow["u"].below(narrow["w"], 36)
     narrow["p"].below(narrow["u"], 46)
-    narrow["w"].right_of(narrow["u"], 22)
     return Diagram(
         "Three words and a position of padding become two logits",
         "X has a row for each of the, cat, sees and one of padding, which is hatched. In the weights A, 4 by 4, the "
-        "column of the padding is hatched: no word reads it. A times V is Y, in which the row of the padding is hatched. "
+        "column of the padding is hatched: no word reads it. A times V is Y, in which its row is hatched. "
         f"The mean of the other three rows is {_listed(pooled)}. W_c turns it into the logits {_listed(logits)}, and a "
         f"softmax into {_listed(probabilities)}.",
         [
             *wide.values(),
             frame([wide["a"], wide["y"]], "blocks (here: one layer of attention)"),
-            *arrows(wide, "", ACROSS, ("left", "right")),
+            arrow(wide["x"], wide["a"]),
+            arrow(wide["mean"], wide["u"], "W_c ȳ"),
+            *arrows(wide, ACROSS, ("left", "right")),
         ],
-        narrow=[*narrow.values(), *arrows(narrow, "blocks: attention", DOWN, DOWN)],
+        narrow=[
+            *narrow.values(),
+            arrow(narrow["x"], narrow["a"], "blocks: attention", sides=DOWN),
+            arrow(narrow["mean"], narrow["w"], "W_c ȳ", sides=DOWN),
+            *arrows(narrow, DOWN, DOWN),
+        ],
     )
 
 

@@ -13,6 +13,7 @@ from course_lib.schematics.attention import (
     token_of_three_parts,
 )
 from course_lib.schematics.beam import beam_as_a_tree
+from course_lib.schematics.classification import W_CLASSES, masked_mean_step_by_step
 from course_lib.schematics.masking import (
     causal_and_padding,
     leak_of_a_late_mask,
@@ -51,6 +52,7 @@ def test_each_drawing_is_described_and_fits_the_column_of_the_book(name):
     [
         *(attention_step_by_step, self_and_cross_attention, encoder_and_decoder, cross_attention_step_by_step),
         *(mask_before_softmax, leak_of_a_late_mask, causal_and_padding, one_look_up, one_hot_or_spread),
+        masked_mean_step_by_step,
     ],
 )
 def test_the_narrow_arrangement_shows_the_same_numbers(make):
@@ -98,6 +100,14 @@ def test_the_past_depends_on_the_future_only_where_the_mask_is_late():
 
 def test_both_masks_allow_what_each_of_them_allows():
     assert words(causal_and_padding()).count("✓") == 15 + 15 + (1 + 2 + 3 + 3 + 3)
+
+
+def test_the_masked_mean_is_that_of_the_words_alone():
+    output = torch.softmax(Q[:3] @ K[:3].T / 2, dim=-1) @ V[:3]  # as if the sentence had never been padded
+    logits = output.mean(dim=0) @ W_CLASSES.T
+    shown = words(masked_mean_step_by_step())
+    for tensor in (X[:3], output, output.mean(dim=0), W_CLASSES, logits, logits.softmax(dim=0)):
+        assert set(map(number, tensor.flatten().tolist())) <= set(shown)
 
 
 def test_the_transformer_has_its_parts():
