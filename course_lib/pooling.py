@@ -15,7 +15,7 @@ def mean_pool(vectors: torch.Tensor, present: torch.Tensor) -> torch.Tensor:
     >>> mean_pool(vectors, torch.tensor([[True, True, False]]))
     tensor([[3.]])
     """
-    _check(vectors, present)
+    _check_present(vectors, present)
     total = vectors.masked_fill(~present.unsqueeze(-1), 0.0).sum(dim=1)  # (batch, d)
     return total / present.sum(dim=1, keepdim=True)  # (batch, d)
 
@@ -29,11 +29,11 @@ def max_pool(vectors: torch.Tensor, present: torch.Tensor) -> torch.Tensor:
     >>> max_pool(vectors, torch.tensor([[True, True, False]]))
     tensor([[-2.]])
     """
-    _check(vectors, present)
+    _check_present(vectors, present)
     return vectors.masked_fill(~present.unsqueeze(-1), -torch.inf).amax(dim=1)  # (batch, d)
 
 
-def _check(vectors: torch.Tensor, present: torch.Tensor) -> None:
+def _check_present(vectors: torch.Tensor, present: torch.Tensor) -> None:
     sizes = check_shape(vectors, "batch time d", "vectors")
     check_shape(present, "batch time", "present", batch=sizes["batch"], time=sizes["time"])
     if present.dtype != torch.bool:

@@ -15,6 +15,7 @@ from course_lib.schematics.attention import (
 from course_lib.schematics.beam import beam_as_a_tree
 from course_lib.schematics.induction import induction_head
 from course_lib.schematics.cache_and_tiles import growing_cache, softmax_in_two_tiles
+from course_lib.schematics.classification import W_CLASSES, masked_mean_step_by_step
 from course_lib.schematics.masking import (
     causal_and_padding,
     leak_of_a_late_mask,
@@ -55,6 +56,7 @@ def test_each_drawing_is_described_and_fits_the_column_of_the_book(name):
         *(mask_before_softmax, leak_of_a_late_mask, causal_and_padding, one_look_up, one_hot_or_spread),
         induction_head,
         *(growing_cache, softmax_in_two_tiles),
+        masked_mean_step_by_step,
     ],
 )
 def test_the_narrow_arrangement_shows_the_same_numbers(make):
@@ -117,6 +119,12 @@ def test_two_heads_find_what_followed_the_same_word():
     assert (second @ token)[4].argmax() == 2 and second[
         4
     ].argmax() == 2  # after "the cat" comes "sees", from position 2
+def test_the_masked_mean_is_that_of_the_words_alone():
+    output = torch.softmax(Q[:3] @ K[:3].T / 2, dim=-1) @ V[:3]  # as if the sentence had never been padded
+    logits = output.mean(dim=0) @ W_CLASSES.T
+    shown = words(masked_mean_step_by_step())
+    for tensor in (X[:3], output, output.mean(dim=0), W_CLASSES, logits, logits.softmax(dim=0)):
+        assert set(map(number, tensor.flatten().tolist())) <= set(shown)
 
 
 def test_the_transformer_has_its_parts():
