@@ -13,6 +13,7 @@ from course_lib.schematics.attention import (
     token_of_three_parts,
 )
 from course_lib.schematics.beam import beam_as_a_tree
+from course_lib.schematics.generating import context_and_targets, logits_to_a_draw
 from course_lib.schematics.masking import (
     causal_and_padding,
     leak_of_a_late_mask,
@@ -51,6 +52,7 @@ def test_each_drawing_is_described_and_fits_the_column_of_the_book(name):
     [
         *(attention_step_by_step, self_and_cross_attention, encoder_and_decoder, cross_attention_step_by_step),
         *(mask_before_softmax, leak_of_a_late_mask, causal_and_padding, one_look_up, one_hot_or_spread),
+        logits_to_a_draw,
     ],
 )
 def test_the_narrow_arrangement_shows_the_same_numbers(make):
@@ -172,3 +174,19 @@ def test_in_a_ring_with_symmetric_scores_one_token_does_not_find_whom_it_asks():
     assert torch.equal(scores, scores.T) and scores.argmax(dim=1).tolist() == [1, 0, 0]
     shown = words(ring_of_three())
     assert sum(each.endswith("✓") for each in shown) == 2 and "n: 5 with p, 3 with g: finds p ✗" in shown
+
+
+def test_each_context_ends_one_token_before_its_target():
+    shown = words(context_and_targets())
+    assert [shown.count(each) for each in TOKENS] == [1 + 3, 1 + 2 + 1, 1 + 1 + 1, 1 + 1]  # passage, contexts, target
+
+
+@pytest.mark.parametrize("narrow", [False, True])
+def test_a_draw_goes_from_logits_through_all_filters_to_a_token(narrow):
+    drawn = [word for word in words(logits_to_a_draw(), narrow) if word.strip("−0123456789.") == "" and word != "."]
+    logits, divided = ["2", "0", "−2", "4", "3"], ["1", "0", "−1", "2", "1.5"]
+    assert drawn == [
+        *(*logits, *divided, "0.17", "0.06", "0.02", "0.46", "0.28"),  # 2.72, 1, 0.37, 7.39 and 4.48 of 15.96
+        *("0.19", "0.51", "0.31", "0.62", "0.38", "0.62", "1"),  # of 0.914 and of 0.814; 0.7 lies between the last two
+    ]
+    assert "next token: “.”" in words(logits_to_a_draw(), narrow)
