@@ -29,10 +29,10 @@ def context_and_targets() -> Diagram:
     passage.above(Group([contexts, following]), 26)
     return Diagram(
         "Context and targets: the same passage, shifted by one",
-        f"Above, a passage of four tokens: {', '.join(TOKENS)}. Below, three rows, one for each position. Position 1 has the context “the” "
-        "and the target “cat”, position 2 the context “the cat” and the target “sees”, position 3 the context “the cat "
-        "sees” and the target “itself”. What stands later than a position is hatched in its row: the causal mask hides "
-        "it.",
+        f"Above, a passage of four tokens: {', '.join(TOKENS)}. Below, three rows, one for each position. Position 1 has "
+        "the context “the” and the target “cat”, position 2 the context “the cat” and the target “sees”, position 3 the "
+        "context “the cat sees” and the target “itself”. What stands later than a position is hatched in its row: the "
+        "causal mask hides it.",
         [passage, contexts, following, arrow(contexts, following, "predict", sides=("right", "left"))],
     )
 
@@ -88,7 +88,7 @@ def logits_to_a_draw() -> Diagram:
         "From logits to the next token",
         "Six rows of five numbers, one for each token of the vocabulary: "
         + ". ".join(
-            f"{name}: {', '.join(f'{word} {number(each)}' for word, each in zip(VOCABULARY, row.tolist(), strict=True))}"
+            f"{name}: {', '.join(f'{word} {number(each)}' for word, each in zip(VOCABULARY, row.tolist(), strict=True))}"  # noqa: E501
             for name, row, _ in steps
         )
         + f". The random number {number(RANDOM)} is below the running sum of “{drawn}” and not below those before it, "

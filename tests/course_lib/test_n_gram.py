@@ -18,7 +18,7 @@ def kneser_ney(text, order, characters):
     discounts = {}
     for n in counts:
         how_many = Counter(counts[n].values())
-        discounts[n] = {each: 0.5 for each in (1, 2, 3)}
+        discounts[n] = dict.fromkeys((1, 2, 3), 0.5)
         if all(how_many[each] for each in (1, 2, 3, 4)):
             common = how_many[1] / (how_many[1] + 2 * how_many[2])
             for each in (1, 2, 3):
