@@ -30,9 +30,9 @@ def context_and_targets() -> Diagram:
     return Diagram(
         "Context and targets: the same passage, shifted by one",
         f"Above, a passage of four tokens: {', '.join(TOKENS)}. Below, three rows, one for each position. Position 1 "
-        "has the context “the” and the target “cat”, position 2 the context “the cat” and the target “sees”, position 3 "
-        "the context “the cat sees” and the target “itself”. What stands later than a position is hatched in its row: the "
-        "causal mask hides it.",
+        "has the context “the” and the target “cat”, position 2 the context “the cat” and the target “sees”, position "
+        "3 the context “the cat sees” and the target “itself”. What stands later than a position is hatched in its "
+        "row: the causal mask hides it.",
         [passage, contexts, following, arrow(contexts, following, "predict", sides=("right", "left"))],
     )
 
