@@ -17,7 +17,7 @@ from course_lib.runs.task import Batch, Measured, TrainingTask, full
 PIECES, PIECE = 10, 1000  # so many pieces of so many characters are read at each evaluation
 WRITTEN = 120  # tokens of a sample
 COUNTED = 1_000_000  # characters: n-grams of a longer text take too much memory
-ORDERS = range(2, 8)
+ORDERS = range(2, 11)
 
 
 class LanguageModelling(TrainingTask):

@@ -16,6 +16,7 @@ from course_lib.schematics.beam import beam_as_a_tree
 from course_lib.schematics.induction import induction_head
 from course_lib.schematics.cache_and_tiles import growing_cache, softmax_in_two_tiles
 from course_lib.schematics.classification import W_CLASSES, masked_mean_step_by_step
+from course_lib.schematics.generating import context_and_targets, logits_to_a_draw
 from course_lib.schematics.masking import (
     causal_and_padding,
     leak_of_a_late_mask,
@@ -57,6 +58,7 @@ def test_each_drawing_is_described_and_fits_the_column_of_the_book(name):
         induction_head,
         *(growing_cache, softmax_in_two_tiles),
         masked_mean_step_by_step,
+        logits_to_a_draw,
     ],
 )
 def test_the_narrow_arrangement_shows_the_same_numbers(make):
@@ -216,3 +218,17 @@ def test_two_tiles_end_with_the_output_of_the_whole_row():
     table = drawn[drawn.index("÷ 1.55") + 1 :]  # by rows of five
     output = (Q[2] @ K.T / 2).softmax(dim=0) @ V
     assert table[5 * 4 : 5 * 8][4::5] == [number(entry) for entry in output.tolist()]
+def test_each_context_ends_one_token_before_its_target():
+    shown = words(context_and_targets())
+    assert [shown.count(each) for each in TOKENS] == [1 + 3, 1 + 2 + 1, 1 + 1 + 1, 1 + 1]  # passage, contexts, target
+
+
+@pytest.mark.parametrize("narrow", [False, True])
+def test_a_draw_goes_from_logits_through_all_filters_to_a_token(narrow):
+    drawn = [word for word in words(logits_to_a_draw(), narrow) if word.strip("−0123456789.") == "" and word != "."]
+    logits, divided = ["2", "0", "−2", "4", "3"], ["1", "0", "−1", "2", "1.5"]
+    assert drawn == [
+        *(*logits, *divided, "0.17", "0.06", "0.02", "0.46", "0.28"),  # 2.72, 1, 0.37, 7.39 and 4.48 of 15.96
+        *("0.19", "0.51", "0.31", "0.62", "0.38", "0.62", "1"),  # of 0.914 and of 0.814; 0.7 lies between the last two
+    ]
+    assert "next token: “.”" in words(logits_to_a_draw(), narrow)
