@@ -91,7 +91,7 @@ def masks_of_three_families() -> Diagram:
 def image_as_a_sequence() -> Diagram:
     """Draw Chapter 12: an image is cut into patches, which become vectors behind a class token, with positions.
 
-    >>> print(image_as_a_sequence().description[-52:])
+    >>> print(image_as_a_sequence().description[-54:])
     the positions are added. The row of patch 2 is framed.
     """
     pixels = image.IMAGE[0, 0]  # (height, width)

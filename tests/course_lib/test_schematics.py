@@ -1,8 +1,10 @@
+import re
 from xml.etree import ElementTree
 
 import pytest
 import torch
 
+from course_lib.data import patch_example
 from course_lib.data.running_example import MEMORY, TOKENS, W_K, W_Q, W_V, K, Q, V, X
 from course_lib.diagrams import number
 from course_lib.schematics.attention import (
@@ -13,6 +15,7 @@ from course_lib.schematics.attention import (
     token_of_three_parts,
 )
 from course_lib.schematics.beam import beam_as_a_tree
+from course_lib.schematics.families import image_as_a_sequence, masks_of_three_families
 from course_lib.schematics.masking import (
     causal_and_padding,
     leak_of_a_late_mask,
@@ -51,6 +54,7 @@ def test_each_drawing_is_described_and_fits_the_column_of_the_book(name):
     [
         *(attention_step_by_step, self_and_cross_attention, encoder_and_decoder, cross_attention_step_by_step),
         *(mask_before_softmax, leak_of_a_late_mask, causal_and_padding, one_look_up, one_hot_or_spread),
+        image_as_a_sequence,
     ],
 )
 def test_the_narrow_arrangement_shows_the_same_numbers(make):
@@ -172,3 +176,25 @@ def test_in_a_ring_with_symmetric_scores_one_token_does_not_find_whom_it_asks():
     assert torch.equal(scores, scores.T) and scores.argmax(dim=1).tolist() == [1, 0, 0]
     shown = words(ring_of_three())
     assert sum(each.endswith("✓") for each in shown) == 2 and "n: 5 with p, 3 with g: finds p ✗" in shown
+
+
+def test_only_the_encoder_of_a_family_reads_the_future():
+    for narrow in (False, True):
+        shown = words(masks_of_three_families(), narrow)
+        assert shown.count("✓") == 16 + 10 + (9 + 12 + 10)
+        scores = (Q @ K.T / 2)[TOKENS.index("sees")]
+        weights = [*torch.softmax(scores, dim=0).tolist(), *torch.softmax(scores[:3], dim=0).tolist()]
+        drawn = [word for word in shown if re.fullmatch(r"0\.\d\d", word)]
+        assert sorted(drawn) == sorted(map(number, weights))
+
+
+def test_an_image_becomes_the_rows_that_a_pencil_gives():
+    image = patch_example.IMAGE[0, 0]
+    squares = [image[y : y + 2, x : x + 2].flatten() for y in (0, 2) for x in (0, 2)]
+    vectors = [[square.sum(), square[1] + square[3] - square[0] - square[2]] for square in squares]
+    tokens = torch.tensor([patch_example.CLASS_TOKEN[0].tolist(), *vectors])
+    of_all = (image, torch.stack(squares), patch_example.TO_VECTOR, tokens, patch_example.POSITIONS)
+    expected = [number(entry) for each in (*of_all, tokens + of_all[-1]) for entry in each.flatten().tolist()]
+    shown = words(image_as_a_sequence())
+    assert sorted(word for word in shown if re.fullmatch("−?[0-9.]+", word)) == sorted(expected)
+    assert (tokens + of_all[-1])[2].tolist() == [6, 5]
