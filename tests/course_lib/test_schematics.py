@@ -1,8 +1,10 @@
+import re
 from xml.etree import ElementTree
 
 import pytest
 import torch
 
+from course_lib.data import patch_example
 from course_lib.data.running_example import MEMORY, TOKENS, W_K, W_Q, W_V, K, Q, V, X
 from course_lib.diagrams import number
 from course_lib.schematics.attention import (
@@ -17,6 +19,7 @@ from course_lib.schematics.induction import induction_head
 from course_lib.schematics.cache_and_tiles import growing_cache, softmax_in_two_tiles
 from course_lib.schematics.classification import W_CLASSES, masked_mean_step_by_step
 from course_lib.schematics.generating import context_and_targets, logits_to_a_draw
+from course_lib.schematics.families import image_as_a_sequence, masks_of_three_families
 from course_lib.schematics.masking import (
     causal_and_padding,
     leak_of_a_late_mask,
@@ -59,6 +62,7 @@ def test_each_drawing_is_described_and_fits_the_column_of_the_book(name):
         *(growing_cache, softmax_in_two_tiles),
         masked_mean_step_by_step,
         logits_to_a_draw,
+        image_as_a_sequence,
     ],
 )
 def test_the_narrow_arrangement_shows_the_same_numbers(make):
@@ -232,3 +236,23 @@ def test_a_draw_goes_from_logits_through_all_filters_to_a_token(narrow):
         *("0.19", "0.51", "0.31", "0.62", "0.38", "0.62", "1"),  # of 0.914 and of 0.814; 0.7 lies between the last two
     ]
     assert "next token: “.”" in words(logits_to_a_draw(), narrow)
+def test_only_the_encoder_of_a_family_reads_the_future():
+    for narrow in (False, True):
+        shown = words(masks_of_three_families(), narrow)
+        assert shown.count("✓") == 16 + 10 + (9 + 12 + 10)
+        scores = (Q @ K.T / 2)[TOKENS.index("sees")]
+        weights = [*torch.softmax(scores, dim=0).tolist(), *torch.softmax(scores[:3], dim=0).tolist()]
+        drawn = [word for word in shown if re.fullmatch(r"0\.\d\d", word)]
+        assert sorted(drawn) == sorted(map(number, weights))
+
+
+def test_an_image_becomes_the_rows_that_a_pencil_gives():
+    image = patch_example.IMAGE[0, 0]
+    squares = [image[y : y + 2, x : x + 2].flatten() for y in (0, 2) for x in (0, 2)]
+    vectors = [[square.sum(), square[1] + square[3] - square[0] - square[2]] for square in squares]
+    tokens = torch.tensor([patch_example.CLASS_TOKEN[0].tolist(), *vectors])
+    of_all = (image, torch.stack(squares), patch_example.TO_VECTOR, tokens, patch_example.POSITIONS)
+    expected = [number(entry) for each in (*of_all, tokens + of_all[-1]) for entry in each.flatten().tolist()]
+    shown = words(image_as_a_sequence())
+    assert sorted(word for word in shown if re.fullmatch("−?[0-9.]+", word)) == sorted(expected)
+    assert (tokens + of_all[-1])[2].tolist() == [6, 5]
