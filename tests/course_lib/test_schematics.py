@@ -15,11 +15,11 @@ from course_lib.schematics.attention import (
     token_of_three_parts,
 )
 from course_lib.schematics.beam import beam_as_a_tree
-from course_lib.schematics.induction import induction_head
 from course_lib.schematics.cache_and_tiles import growing_cache, softmax_in_two_tiles
 from course_lib.schematics.classification import W_CLASSES, masked_mean_step_by_step
-from course_lib.schematics.generating import context_and_targets, logits_to_a_draw
 from course_lib.schematics.families import image_as_a_sequence, masks_of_three_families
+from course_lib.schematics.generating import context_and_targets, logits_to_a_draw
+from course_lib.schematics.induction import induction_head
 from course_lib.schematics.masking import (
     causal_and_padding,
     leak_of_a_late_mask,
@@ -125,6 +125,8 @@ def test_two_heads_find_what_followed_the_same_word():
     assert (second @ token)[4].argmax() == 2 and second[
         4
     ].argmax() == 2  # after "the cat" comes "sees", from position 2
+
+
 def test_the_masked_mean_is_that_of_the_words_alone():
     output = torch.softmax(Q[:3] @ K[:3].T / 2, dim=-1) @ V[:3]  # as if the sentence had never been padded
     logits = output.mean(dim=0) @ W_CLASSES.T
@@ -222,6 +224,8 @@ def test_two_tiles_end_with_the_output_of_the_whole_row():
     table = drawn[drawn.index("÷ 1.55") + 1 :]  # by rows of five
     output = (Q[2] @ K.T / 2).softmax(dim=0) @ V
     assert table[5 * 4 : 5 * 8][4::5] == [number(entry) for entry in output.tolist()]
+
+
 def test_each_context_ends_one_token_before_its_target():
     shown = words(context_and_targets())
     assert [shown.count(each) for each in TOKENS] == [1 + 3, 1 + 2 + 1, 1 + 1 + 1, 1 + 1]  # passage, contexts, target
@@ -236,6 +240,8 @@ def test_a_draw_goes_from_logits_through_all_filters_to_a_token(narrow):
         *("0.19", "0.51", "0.31", "0.62", "0.38", "0.62", "1"),  # of 0.914 and of 0.814; 0.7 lies between the last two
     ]
     assert "next token: “.”" in words(logits_to_a_draw(), narrow)
+
+
 def test_only_the_encoder_of_a_family_reads_the_future():
     for narrow in (False, True):
         shown = words(masks_of_three_families(), narrow)
