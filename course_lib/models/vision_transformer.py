@@ -24,7 +24,7 @@ def patchify(images: torch.Tensor, size: int) -> torch.Tensor:
     """
     sizes = check_shape(images, "batch channels height width", "images")
     _check_divides(size, sizes["height"], sizes["width"])
-    return rearrange(images, "batch channels (down a) (across b) -> batch (down across) (channels a b)", a=size, b=size)
+    return rearrange(images, "batch c (down a) (across b) -> batch (down across) (c a b)", a=size, b=size)
 
 
 def unpatchify(patches: torch.Tensor, size: int, channels: int, height: int, width: int) -> torch.Tensor:
