@@ -1,10 +1,13 @@
+import re
 from xml.etree import ElementTree
 
 import pytest
 import torch
 
+from course_lib.data.image_example import FEATURES, QUERY, TO_LOGITS
 from course_lib.data.running_example import MEMORY, TOKENS, W_K, W_Q, W_V, K, Q, V, X
 from course_lib.diagrams import number
+from course_lib.grading.catalogue import catalogue
 from course_lib.schematics.attention import (
     attention_step_by_step,
     ring_of_three,
@@ -13,6 +16,7 @@ from course_lib.schematics.attention import (
     token_of_three_parts,
 )
 from course_lib.schematics.beam import beam_as_a_tree
+from course_lib.schematics.capstone import captioner_of_exercises, one_word_reads_the_picture
 from course_lib.schematics.masking import (
     causal_and_padding,
     leak_of_a_late_mask,
@@ -51,6 +55,7 @@ def test_each_drawing_is_described_and_fits_the_column_of_the_book(name):
     [
         *(attention_step_by_step, self_and_cross_attention, encoder_and_decoder, cross_attention_step_by_step),
         *(mask_before_softmax, leak_of_a_late_mask, causal_and_padding, one_look_up, one_hot_or_spread),
+        one_word_reads_the_picture,
     ],
 )
 def test_the_narrow_arrangement_shows_the_same_numbers(make):
@@ -172,3 +177,27 @@ def test_in_a_ring_with_symmetric_scores_one_token_does_not_find_whom_it_asks():
     assert torch.equal(scores, scores.T) and scores.argmax(dim=1).tolist() == [1, 0, 0]
     shown = words(ring_of_three())
     assert sum(each.endswith("✓") for each in shown) == 2 and "n: 5 with p, 3 with g: finds p ✗" in shown
+
+
+def exercises_in(shown):
+    return re.findall(r"\b\d\d\.\d\b", " ".join(shown))
+
+
+def test_each_part_of_the_captioner_has_the_number_of_an_exercise():
+    shown = words(captioner_of_exercises())
+    found = set(exercises_in(shown))
+    assert all(each in [one.id for one in catalogue().exercises(each[:2])] for each in found)
+    of_the_parts = {"05.1", "06.1", "07.1", "08.1", "08.2", "09.1", "09.2", "09.4"}  # the fields of Parts
+    assert found == of_the_parts | {"02.1", "05.2", "09.3", "15.2", "15.3", "15.4"}
+    assert shown.count("layer norm") == 4 and shown.count("+") == 4 and {"64 × 64", "6 × 12"} <= set(shown)
+    assert sorted(exercises_in(words(captioner_of_exercises(), narrow=True))) == sorted(exercises_in(shown))
+
+
+def test_one_word_reads_the_picture_with_all_that_a_pencil_needs():
+    scores = FEATURES @ QUERY
+    weights = torch.softmax(scores / 2, dim=0)
+    read = weights @ FEATURES
+    shown = words(one_word_reads_the_picture())
+    for tensor in (QUERY, FEATURES, scores, scores / 2, weights, read, QUERY + read, TO_LOGITS[:, :4] @ (QUERY + read)):
+        assert set(map(number, tensor.flatten().tolist())) <= set(shown)
+    assert list(map(number, weights.tolist())) == ["0.28", "0.46", "0.10", "0.17"]
