@@ -5,8 +5,10 @@ import pytest
 import torch
 
 from course_lib.data import patch_example
+from course_lib.data.image_example import FEATURES, QUERY, TO_LOGITS
 from course_lib.data.running_example import MEMORY, TOKENS, W_K, W_Q, W_V, K, Q, V, X
 from course_lib.diagrams import number
+from course_lib.grading.catalogue import catalogue
 from course_lib.schematics.attention import (
     attention_step_by_step,
     ring_of_three,
@@ -20,6 +22,7 @@ from course_lib.schematics.classification import W_CLASSES, masked_mean_step_by_
 from course_lib.schematics.families import image_as_a_sequence, masks_of_three_families
 from course_lib.schematics.generating import context_and_targets, logits_to_a_draw
 from course_lib.schematics.induction import induction_head
+from course_lib.schematics.capstone import captioner_of_exercises, one_word_reads_the_picture
 from course_lib.schematics.masking import (
     causal_and_padding,
     leak_of_a_late_mask,
@@ -63,6 +66,7 @@ def test_each_drawing_is_described_and_fits_the_column_of_the_book(name):
         masked_mean_step_by_step,
         logits_to_a_draw,
         image_as_a_sequence,
+        one_word_reads_the_picture,
     ],
 )
 def test_the_narrow_arrangement_shows_the_same_numbers(make):
@@ -262,3 +266,25 @@ def test_an_image_becomes_the_rows_that_a_pencil_gives():
     shown = words(image_as_a_sequence())
     assert sorted(word for word in shown if re.fullmatch("−?[0-9.]+", word)) == sorted(expected)
     assert (tokens + of_all[-1])[2].tolist() == [6, 5]
+def exercises_in(shown):
+    return re.findall(r"\b\d\d\.\d\b", " ".join(shown))
+
+
+def test_each_part_of_the_captioner_has_the_number_of_an_exercise():
+    shown = words(captioner_of_exercises())
+    found = set(exercises_in(shown))
+    assert all(each in [one.id for one in catalogue().exercises(each[:2])] for each in found)
+    of_the_parts = {"05.1", "06.1", "07.1", "08.1", "08.2", "09.1", "09.2", "09.4"}  # the fields of Parts
+    assert found == of_the_parts | {"02.1", "05.2", "09.3", "15.2", "15.3", "15.4"}
+    assert shown.count("layer norm") == 4 and shown.count("+") == 4 and {"64 × 64", "6 × 12"} <= set(shown)
+    assert sorted(exercises_in(words(captioner_of_exercises(), narrow=True))) == sorted(exercises_in(shown))
+
+
+def test_one_word_reads_the_picture_with_all_that_a_pencil_needs():
+    scores = FEATURES @ QUERY
+    weights = torch.softmax(scores / 2, dim=0)
+    read = weights @ FEATURES
+    shown = words(one_word_reads_the_picture())
+    for tensor in (QUERY, FEATURES, scores, scores / 2, weights, read, QUERY + read, TO_LOGITS[:, :4] @ (QUERY + read)):
+        assert set(map(number, tensor.flatten().tolist())) <= set(shown)
+    assert list(map(number, weights.tolist())) == ["0.28", "0.46", "0.10", "0.17"]

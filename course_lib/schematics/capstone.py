@@ -1,0 +1,155 @@
+"""The captioner of Chapter 15: its parts with the exercises that made them, and one step of it with numbers."""
+
+import torch
+
+from course_lib.attention import scaled_dot_product_attention
+from course_lib.data.image_example import FEATURE_NAMES, FEATURES, QUERY, TO_LOGITS, WORDS
+from course_lib.diagrams import Arrow, Diagram, Part, arrow, box, frame, matrix, shape_of, text
+from course_lib.models.caption_transformer import CaptionTransformer
+
+CAPTION = ("red", "circle", "beside", "blue", "square")
+NUMBERS = ("1", "2", "3", "4")  # of the locations
+UP = ("top", "bottom")
+DOWN = ("bottom", "top")
+
+
+def captioner_of_exercises() -> Diagram:
+    """Draw Chapter 15: the captioner whole, each part with the numbers of the exercises that asked for it.
+
+    >>> "09.1" in captioner_of_exercises().svg()
+    True
+    """
+    model = CaptionTransformer(vocab_size=12)
+    layers, d, words = model.configuration["layers"], model.d_model, len(CAPTION) + 1
+    with torch.no_grad():
+        logits, weights = model(torch.zeros(1, 3, 32, 32), torch.zeros(1, words, dtype=torch.long))
+    n = weights.shape[2]
+
+    def arrangement(width: float, gap: float, space: float, short: bool) -> list[Part | Arrow]:
+        """Return all parts: sublayers `width` wide, `gap` pixels from the residual stream and from the memory."""
+        embedding = box("embedding" if short else "embedding of each word")
+        start = box("+").above(embedding, 30)
+        positions = box("sinusoidal\nencoding\n07.1" if short else "sinusoidal encoding\n07.1").left_of(start, 18)
+        stream, drawn, below = [embedding, start], [], positions
+        for name, made_by, role in (
+            ("causal self-\nattention" if short else "causal self-attention,\n4 heads", "05.1 05.2 06.1", "query"),
+            ("cross-attention", "09.1", "memory"),
+            ("feed-forward", "08.2", "plain"),
+        ):
+            norm = box("layer norm\n08.1", width=width).above(below, 30 if below is positions else 20)
+            norm.move(start.middle[0] - gap - width - norm.bounds[0], 0)
+            sublayer = below = box(f"{name}\n{made_by}", role, width).above(norm, 20)
+            branch, total = _dot(), box("+")
+            branch.move(start.middle[0], norm.middle[1])
+            total.above(start, 0).move(0, sublayer.middle[1] - total.middle[1])
+            drawn += [branch, norm, sublayer, total, arrow(stream[-1], total, sides=UP), arrow(branch, norm)]
+            drawn += [arrow(norm, sublayer, sides=UP), arrow(sublayer, total, sides=("right", "left"))]
+            stream.append(total)
+            if role == "memory":
+                memory = box(f"memory Z\n{n} × {d}", "memory").left_of(sublayer, 20 if short else gap + 14)
+                reads = arrow(memory, sublayer, "" if short else "K, V", "memory", ("right", "left"))
+        inside = [part for part in drawn if isinstance(part, Part)]
+        block = frame(inside, f"× {layers}: {'' if short else 'decoder '}layer 15.2", space)
+        last = box("layer norm\n08.1").above(stream[-1], space + 44)
+        output = box(f"linear: logits\n{shape_of(logits[0])}").above(last, 20)
+        decoding = box("next word:\ngreedy 15.3,\nbeam 09.4" if short else "next word:\ngreedy 15.3,\nbeam search 09.4")
+        decoding.above(output, 20)
+        read = ("<start>", *CAPTION)
+        lines = (read[:2], read[2:4], read[4:]) if short else (read[:3], read[3:])
+        given = text("\n".join([f"{words} words read:", *map(" ".join, lines)]))
+        given.below(embedding, 24)
+        convolutions = box("CNN\n(Ch. 2),\nrows 02.1" if short else "CNN: Chapter 2,\nrows: 02.1").below(memory, 34)
+        picture = box("picture\n3×32×32" if short else "picture\n3 × 32 × 32").below(convolutions, 24)
+        training = box("in training:\nshift right 09.2,\nloss 09.2").left_of(output, 26)
+        judged = box("judged by\n09.3 and 15.4").left_of(decoding, 26)
+        for part in (convolutions, picture) if short else ():
+            part.move(memory.bounds[2] - part.bounds[2], 0)
+        parts = [given, embedding, start, positions, last, output, decoding, memory, convolutions, picture]
+        chain = [given, embedding, start], [stream[-1], last, output, decoding]
+        upward = [arrow(one, next, sides=UP) for row in chain for one, next in zip(row, row[1:], strict=False)]
+        arrows = [
+            *upward,
+            reads,
+            arrow(positions, start, sides=("right", "left")),
+            arrow(output, training),
+            arrow(decoding, judged),
+            arrow(picture, convolutions, sides=UP),
+            arrow(convolutions, memory, sides=UP),
+        ]
+        return [block, *drawn, *parts, training, judged, *arrows]
+
+    return Diagram(
+        "The captioner, each part with the number of its exercise",
+        "Left, from below: a picture, 3 by 32 by 32, goes through a convolutional network, whose feature map becomes "
+        f"rows (exercise 02.1). They are the memory Z, {n} by {d}. Right, from below: the words read so far get an "
+        f"embedding and the sinusoidal encoding of 07.1. Then come {layers} decoder layers (15.2). Each adds to the "
+        "residual stream three times, always behind a layer norm (08.1): causal self-attention with four heads (05.1, "
+        "05.2 and 06.1), cross-attention (09.1), which reads the memory, and a feed-forward layer (08.2). After a last "
+        "layer norm a linear layer gives the logits. In training they go with the targets, shifted to the right, into "
+        "the loss (both 09.2). In writing, greedy decoding (15.3) or beam search (09.4) takes the next word. The "
+        "captions are judged by the tests of 09.3 and 15.4.",
+        arrangement(width=190, gap=56, space=14, short=False),
+        narrow=arrangement(width=128, gap=36, space=7, short=True),
+    )
+
+
+def one_word_reads_the_picture() -> Diagram:
+    """Draw Chapter 15: the vector of the word "beside" reads four locations, and what it reads is added to it.
+
+    >>> "location 2 gets 0.46" in one_word_reads_the_picture().description
+    True
+    """
+    x = QUERY.unsqueeze(0)  # (1, d)
+    read, weights = scaled_dot_product_attention(x, FEATURES, FEATURES)  # (1, d), (1, location)
+    scores = x @ FEATURES.T  # (1, location)
+    logits = (x + read) @ TO_LOGITS[:, : x.shape[1]].T  # (1, word)
+    word = WORDS[logits.argmax()]
+
+    def parts() -> dict[str, Part]:
+        return {
+            "x": matrix(x, "query", "x: “beside”", columns=FEATURE_NAMES),
+            "z": matrix(FEATURES, "memory", "Z: keys and values", NUMBERS, FEATURE_NAMES),
+            "s": matrix(scores, "weight", "scores x Zᵀ", columns=NUMBERS),
+            "t": matrix(scores / x.shape[1] ** 0.5, "weight", "scores / 2", columns=NUMBERS),
+            "a": matrix(weights, "weight", "weights", columns=NUMBERS),
+            "y": matrix(read, "value", "read: weights · Z", columns=FEATURE_NAMES),
+            "total": matrix(x + read, "query", "x + read", columns=FEATURE_NAMES),
+            "u": matrix(logits, title="logits", columns=WORDS),
+        }
+
+    def finish(x, z, s, t, a, y, total, u, side: str) -> list[Part | Arrow]:
+        """Place all below Z; return them with their arrows, of which those of x leave it on this side."""
+        for before, after in ((z, s), (s, t), (t, a), (a, y), (y, total), (total, u)):
+            after.below(before, 34)
+        return [
+            *(x, z, s, t, a, y, total, u),
+            arrow(z, s, role="key", sides=DOWN),
+            arrow(s, t, "÷ √4", "weight", DOWN),
+            arrow(t, a, "softmax", "weight", DOWN),
+            arrow(a, y, role="weight", sides=DOWN),
+            arrow(y, total, "+", "value", DOWN),
+            arrow(total, u, sides=DOWN),
+            arrow(z, y, role="value", sides=("right", "right"), reach=10),
+            arrow(x, s, role="query", sides=(side, "left"), reach=24),
+            arrow(x, total, role="query", sides=(side, "left"), reach=24),
+        ]
+
+    wide, narrow = parts(), parts()
+    wide["x"].left_of(wide["z"], 30)
+    narrow["x"].above(narrow["z"], 22)
+    narrow["x"].move(narrow["z"].body[0] - narrow["x"].body[0], 0)
+    return Diagram(
+        "One word reads the picture: cross-attention and the skip connection, with numbers",
+        "The vector x of the word “beside”, 1, 1, 0, 1, is the query. The memory Z has a row for each of four "
+        "locations: a red circle, a blue square and two empty ones. The scores are 2, 3, 0 and 1; divided by the root "
+        f"of 4 and passed through a softmax, they become weights, and location 2 gets {weights[0, 1]:.2f}. The rows of "
+        "Z, averaged with these weights, are what is read. It is added to x, and the logits "
+        f"{', '.join(f'{each:.2f}' for each in logits[0])} of {', '.join(WORDS)} say that the next word is “{word}”.",
+        finish(**wide, side="bottom"),
+        narrow=finish(**narrow, side="left"),
+    )
+
+
+def _dot() -> Part:
+    """Return the place where a line branches off; it has no size, so that the line begins at its middle."""
+    return Part(0, 0, '<circle r="3" style="fill:var(--ink)"/>')
