@@ -18,11 +18,11 @@ from course_lib.schematics.attention import (
 )
 from course_lib.schematics.beam import beam_as_a_tree
 from course_lib.schematics.cache_and_tiles import growing_cache, softmax_in_two_tiles
+from course_lib.schematics.capstone import captioner_of_exercises, one_word_reads_the_picture
 from course_lib.schematics.classification import W_CLASSES, masked_mean_step_by_step
 from course_lib.schematics.families import image_as_a_sequence, masks_of_three_families
 from course_lib.schematics.generating import context_and_targets, logits_to_a_draw
 from course_lib.schematics.induction import induction_head
-from course_lib.schematics.capstone import captioner_of_exercises, one_word_reads_the_picture
 from course_lib.schematics.masking import (
     causal_and_padding,
     leak_of_a_late_mask,
@@ -266,6 +266,8 @@ def test_an_image_becomes_the_rows_that_a_pencil_gives():
     shown = words(image_as_a_sequence())
     assert sorted(word for word in shown if re.fullmatch("−?[0-9.]+", word)) == sorted(expected)
     assert (tokens + of_all[-1])[2].tolist() == [6, 5]
+
+
 def exercises_in(shown):
     return re.findall(r"\b\d\d\.\d\b", " ".join(shown))
 
