@@ -10,6 +10,12 @@ document.addEventListener("DOMContentLoaded", () => {
     item.setAttribute("aria-label", "Book");
   });
 
+  // A chapter's exercises and solutions are folded under it in the contents, and the arrow that unfolds them has no name.
+  correct(".bd-sidebar-primary summary", (arrow) => {
+    const chapter = arrow.closest("li").querySelector("a").textContent.trim();
+    arrow.setAttribute("aria-label", `Exercises and solutions of ${chapter}`);
+  });
+
   // Markdown's task lists: a box is named by the text beside it.
   correct(".task-list-item-checkbox", (box) => box.setAttribute("aria-label", box.parentElement.textContent.trim()));
 
