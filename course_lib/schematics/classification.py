@@ -17,7 +17,7 @@ DOWN, ACROSS = ("bottom", "top"), ("right", "left")
 def masked_mean_step_by_step() -> Diagram:
     """Draw Chapter 10: three words and padding go through attention, are averaged without the padding, and classified.
 
-    >>> print(masked_mean_step_by_step().description[-70:])
+    >>> print(masked_mean_step_by_step().description[-71:])
     W_c turns it into the logits 1.43, 0.71, and a softmax into 0.67, 0.33.
     """
     mask = token_padding_mask(torch.tensor([[1, 1, 1, 0]]), padding=0)  # (batch, 1, time)
