@@ -6,7 +6,7 @@ import re
 import statistics
 from pathlib import Path
 
-from course_lib.measurements import standing
+from course_lib.measurements import side, standing
 from course_lib.project import CourseError
 
 
@@ -108,12 +108,32 @@ def lead(opponent: dict) -> str:
     >>> lead({"higher_is_better": False, "values": [1.866, 1.866], "ours": [1.868, 1.868]})
     'behind by 0.002 (one run)'
     """
+    return standing(*_lead(opponent)) + (" (one run)" if _is_one_run(opponent) else "")
+
+
+def rival(opponent: dict) -> str:
+    """Return in a word or three how a rival stands to us over all seeds; nothing where they are one run.
+
+    >>> rival({"higher_is_better": True, "values": [0.92, 0.95, 0.93], "ours": [0.99, 0.99, 1.0]})
+    'worse'
+    >>> rival({"higher_is_better": True, "values": [491, 498, 491], "ours": [497, 496, 498]})
+    'no clear difference'
+    """
+    stands = side(*_lead(opponent))
+    return "" if _is_one_run(opponent) else {"ahead": "worse", "behind": "better"}.get(stands, stands)
+
+
+def _lead(opponent: dict) -> tuple[float, float]:
+    """Return by how much ours is better, the mean over all seeds, and the standard error of that mean."""
     sign = 1 if opponent["higher_is_better"] else -1
-    pairs = list(zip(opponent["ours"], opponent["values"], strict=True))
+    pairs = zip(opponent["ours"], opponent["values"], strict=True)
     differences = [_rounded(sign * (ours - theirs)) for ours, theirs in pairs]
     error = statistics.stdev(differences) / math.sqrt(len(differences)) if len(differences) > 1 else 0
-    one_run = " (one run)" if len(set(pairs)) == 1 else ""
-    return standing(statistics.fmean(differences), error) + one_run
+    return statistics.fmean(differences), error
+
+
+def _is_one_run(opponent: dict) -> bool:
+    return len(set(zip(opponent["ours"], opponent["values"], strict=True))) == 1
 
 
 def _identity(statement: dict) -> dict:

@@ -4,11 +4,18 @@ import html
 import math
 import re
 
+from course_lib.authoring.ledger_entries import rival
+
 TABLE = re.compile(r'<table class="table findings">.*?</table>', re.DOTALL)
 HEAD = re.compile(r"(<tr>(?:<th scope=\"col\"[^>]*>.*?</th>){2})", re.DOTALL)
-ROW = re.compile(r'(<tr>(<th scope="row"[^>]*>(.*?)</th>)<td[^>]*>(.*?)</td>)', re.DOTALL)
+ROW = re.compile(
+    r'(?P<start><tr><th scope="row"[^>]*>(?P<name>.*?)</th><td[^>]*>(?P<value>.*?)</td>)'
+    r"(?P<before><td[^>]*>)?(?P<verdict>(?(before).*?(?=</td>)))",
+    re.DOTALL,
+)
 VALUE = re.compile(r"[-\u2212]?\d[\d,]*(?:\.(\d+))?(?![\d.,e]| of )")
-COUNT = re.compile(r"[\d,]+ of ([\d,]+)")
+NUMBER = re.compile(r"[-\u2212]?\d[\d,]*(?:\.\d+)?(?:e[+-]\d+)?")
+COUNT = re.compile(r"([\d,]+) of ([\d,]+)")
 KIND = re.compile(r"^<strong>\w+:</strong> ")
 SEEDS = "Range over the seeds"
 LEFT = 'style="text-align: left"'
@@ -17,7 +24,8 @@ LEFT = 'style="text-align: left"'
 def with_seeds(page: str, claims: list[dict]) -> str:
     """Return the HTML of a page whose tables of findings have a column with the lowest and highest value of all seeds.
 
-    `claims` are those of its chapter in the ledger. A table of which the ledger knows no row stays as it is.
+    The verdict on a baseline is that of all seeds, too: one training says little about two that are close. `claims` are
+    those of its chapter in the ledger. A table of which the ledger knows no row stays as it is.
 
     >>> from course_lib.findings import Findings, Statement
     >>> table = Findings("On 500 scenes", [Statement("claim", "exact", "0.996", "at least 0.95", holds=True)])
@@ -25,13 +33,18 @@ def with_seeds(page: str, claims: list[dict]) -> str:
     >>> SEEDS in shown and "<td " + LEFT + ">0.988 to 0.996</td>" in shown
     True
     """
-    values = {claim["name"]: claim["values"] for claim in claims}
+    known = {claim["name"]: claim for claim in claims}
 
     def column(table: re.Match) -> str:
-        if not any(_name(row[3]) in values for row in ROW.finditer(table[0])):
+        if not any(_name(row["name"]) in known for row in ROW.finditer(table[0])):
             return table[0]
         headed = HEAD.sub(rf'\1<th scope="col" {LEFT}>{SEEDS}</th>', table[0], count=1)
-        return ROW.sub(lambda row: f"{row[1]}<td {LEFT}>{_range(values.get(_name(row[3]), []), row[4])}</td>", headed)
+        return ROW.sub(_with_seeds, headed)
+
+    def _with_seeds(row: re.Match) -> str:
+        claim = known.get(_name(row["name"]), {"values": []})
+        verdict = (rival(claim) if "ours" in claim else "") or row["verdict"]
+        return f"{row['start']}<td {LEFT}>{_range(claim['values'], row['value'])}</td>{row['before'] or ''}{verdict}"
 
     return TABLE.sub(column, page)
 
@@ -43,23 +56,29 @@ def _name(cell: str) -> str:
 def _range(values: list[float], shown: str) -> str:
     """Return the lowest and the highest value as they would be read: once where they look alike.
 
-    Both are rounded outwards, to as many decimals as the value `shown` beside them has, so that they always hold it.
+    Both are rounded outwards, to as many decimals as the value `shown` beside them has. That value is one of them: the
+    page may have been executed on another machine than the ledger's seeds, where a training takes another way.
 
     >>> _range([0.6335, 0.7949], "0.633 ± 0.011"), _range([0.9825, 1.0], "500 of 500"), _range([32, 32], "32")
     ('0.633 to 0.795', '491 to 500', '32')
+    >>> _range([0.992, 0.996], "0.988 ± 0.003"), _range([2.52e6, 2.728e6], "2.77e+06")
+    ('0.988 to 0.996', '2.52e+06 to 2.77e+06')
     >>> _range([0.4744, 0.4744], "0.47 ± 0.01")  # what does not depend on the seed
     '0.47'
     """
     if not values:
         return ""
     if counted := COUNT.fullmatch(shown):
-        return _once(*(f"{round(each(values) * int(counted[1].replace(',', ''))):,}" for each in (min, max)))
-    value = VALUE.match(shown)
+        right, cases = (int(number.replace(",", "")) for number in counted.groups())
+        counts = [right, *(round(value * cases) for value in values)]
+        return _once(f"{min(counts):,}", f"{max(counts):,}")
+    decimals = len(VALUE.match(shown)[1] or "") if VALUE.match(shown) else None
+    if decimals is not None and min(values) == max(values) and not float(values[0]).is_integer():
+        return f"{values[0]:.{decimals}f}"
+    if number := NUMBER.match(shown):
+        values = [*values, float(number[0].replace(",", "").replace("\u2212", "-"))]
     low, high = f"{min(values):.4g}", f"{max(values):.4g}"
-    if value and not all(float(each).is_integer() for each in values):
-        decimals = len(value[1] or "")
-        if min(values) == max(values):
-            return f"{values[0]:.{decimals}f}"
+    if decimals is not None and not all(float(each).is_integer() for each in values):
         unit = 10**decimals
         low = f"{math.floor(round(min(values) * unit, 6)) / unit:.{decimals}f}"
         high = f"{math.ceil(round(max(values) * unit, 6)) / unit:.{decimals}f}"

@@ -17,7 +17,7 @@ TABLE = Findings(
 )._repr_html_()
 LEDGER = [
     {"name": "exact <i>, 500 ± 2", "values": [0.994, 0.98761, 0.99]},
-    {"name": "one vector", "values": [0.9, 0.9, 0.9]},
+    {"name": "one vector", "higher_is_better": True, "values": [0.9] * 3, "ours": [0.9, 0.92, 0.9]},
 ]
 
 
@@ -29,7 +29,12 @@ def test_each_row_shows_the_range_of_its_own_values():
     head, exact, uniform, opponent = rows(with_seeds(TABLE, LEDGER))
     assert head[1:] == ["Value", "Range over the seeds", "The baseline is"]
     assert exact[2] == "0.98 to 1.00" and uniform[2] == "" and opponent[2] == "0.90"
-    assert [row[3] for row in (exact, uniform, opponent)] == ["", "", "worse"]
+    assert [row[3] for row in (exact, uniform, opponent)] == ["", "", "no clear difference"]
+
+
+def test_one_run_keeps_the_verdict_of_the_page_and_seeds_replace_it():
+    for ours, verdict in (([0.99] * 3, "worse"), ([0.8, 0.81, 0.8], "better")):
+        assert rows(with_seeds(TABLE, [LEDGER[1] | {"ours": ours}]))[3][3] == verdict
 
 
 @pytest.mark.parametrize("page", [TABLE.replace("table findings", "table"), TABLE.replace("exact", "other")])
