@@ -4,6 +4,8 @@ The state h of each step is a share of the state before plus something new, h_t 
 entry. Both `keep` and `write` depend on the input alone, and two such steps in a row are again one step of this kind.
 """
 
+from collections.abc import Callable
+
 import torch
 from torch import nn
 from torch.nn import functional
@@ -33,8 +35,9 @@ def scan_by_doubling(keep: torch.Tensor, write: torch.Tensor) -> torch.Tensor:
 
     After a round, every position has gathered twice as many steps: its own, and those of the position that stands as
     far before as it had gathered. Steps (keep, write) then (keep', write') are the one step (keep keep', keep' write +
-    write'). After Hillis and Steele (1986); Blelloch (1990) needs fewer products. Nothing is divided by: sums of
-    logarithms would need one round, and overflow where much is forgotten.
+    write'). After Hillis and Steele (1986); Blelloch (1990) needs fewer products. A round has as many products as the
+    whole loop, so this is for devices that compute all positions in the time of one; on a single core, the loop is
+    faster.
 
     >>> scan_by_doubling(torch.tensor([[0.5, 0.5, 0.5]]), torch.tensor([[8.0, 0.0, 1.0]]))
     tensor([[8., 4., 3.]])
@@ -56,16 +59,17 @@ class SelectiveStateSpace(nn.Module):
 
     An input sets for every entry a step size, which is positive: a large one forgets the state and writes the input, a
     small one passes it by. Of what the state holds, the input chooses what is read, and a gate lets through what the
-    next layer gets. What is kept for writing on is the state, (batch, d_model, d_state) whatever the time. After Gu
-    and Dao (2023), whose layer also widens the vectors and begins with a short convolution.
+    next layer gets. What is kept for writing on is the state, (batch, d_model, d_state) whatever the time. `scan`
+    computes the states of a whole sequence: another one is `scan_by_doubling`. After Gu and Dao (2023), whose layer
+    also widens the vectors and begins with a short convolution.
 
     >>> SelectiveStateSpace(d_model=8, d_state=4)(torch.zeros(2, 5, 8)).shape
     torch.Size([2, 5, 8])
     """
 
-    def __init__(self, d_model: int, d_state: int):
+    def __init__(self, d_model: int, d_state: int, scan: Callable = scan_step_by_step):
         super().__init__()
-        self.d_model, self.d_state = d_model, d_state
+        self.d_model, self.d_state, self.scan = d_model, d_state, scan
         self.to_step_size = nn.Linear(d_model, d_model)
         self.to_write = nn.Linear(d_model, d_state, bias=False)
         self.to_read = nn.Linear(d_model, d_state, bias=False)
@@ -81,7 +85,7 @@ class SelectiveStateSpace(nn.Module):
     def forward(self, inputs: torch.Tensor) -> torch.Tensor:
         """Return outputs (batch, time, d_model) of inputs (batch, time, d_model), which see no later input."""
         check_shape(inputs, "batch time d_model", "inputs", d_model=self.d_model)
-        states = scan_by_doubling(*self._keep_and_write(inputs))  # (batch, time, d_model, d_state)
+        states = self.scan(*self._keep_and_write(inputs))  # (batch, time, d_model, d_state)
         return self._read(states, inputs)
 
     def step(self, inputs: torch.Tensor, state: torch.Tensor | None = None) -> tuple[torch.Tensor, torch.Tensor]:

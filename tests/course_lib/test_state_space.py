@@ -24,10 +24,10 @@ def draw(time, dtype=torch.float64, rest=(3, 2), seed=0):
     return keep, torch.randn(2, time, *rest, dtype=dtype, generator=generator)
 
 
-def layer_and_inputs(time=7, d_model=3, d_state=2, batch=2):
+def layer_and_inputs(time, scan=scan_step_by_step):
     torch.manual_seed(0)
-    layer = start_anywhere(SelectiveStateSpace(d_model, d_state)).double()
-    return layer, torch.randn(batch, time, d_model, dtype=torch.float64)
+    layer = start_anywhere(SelectiveStateSpace(3, 2, scan)).double()
+    return layer, torch.randn(2, time, 3, dtype=torch.float64)
 
 
 @both_precisions
@@ -84,9 +84,10 @@ def layer_by_hand(layer, inputs):
     return torch.stack(outputs)
 
 
+@pytest.mark.parametrize("scan", SCANS)
 @pytest.mark.parametrize("time", [1, 2, 5, 8])
-def test_the_layer_is_its_formula(time):
-    layer, inputs = layer_and_inputs(time)
+def test_the_layer_is_its_formula(time, scan):
+    layer, inputs = layer_and_inputs(time, scan)
     outputs = layer(inputs)
     for sequence in range(2):
         close(outputs[sequence], layer_by_hand(layer, inputs[sequence]))
@@ -95,7 +96,7 @@ def test_the_layer_is_its_formula(time):
 @both_precisions
 @pytest.mark.parametrize("time", [1, 6, 33])
 def test_step_by_step_it_gives_what_the_whole_gives(time, dtype, tolerance):
-    layer, inputs = layer_and_inputs(time)
+    layer, inputs = layer_and_inputs(time, scan_by_doubling)
     layer, inputs, state, outputs = layer.to(dtype), inputs.to(dtype), None, []
     for vectors in inputs.unbind(dim=1):
         output, state = layer.step(vectors, state)
@@ -104,22 +105,25 @@ def test_step_by_step_it_gives_what_the_whole_gives(time, dtype, tolerance):
     close(torch.stack(outputs, dim=1), layer(inputs), tolerance)
 
 
-def test_a_later_input_moves_no_earlier_output():
-    layer, inputs = layer_and_inputs(9)
+@pytest.mark.parametrize("scan", SCANS)
+def test_a_later_input_moves_no_earlier_output(scan):
+    layer, inputs = layer_and_inputs(9, scan)
     changed = torch.cat([inputs[:, :5], inputs[:, 5:] + 1], dim=1)
     before, after = layer(inputs), layer(changed)
     assert torch.equal(before[:, :5], after[:, :5])
     assert ((before - after)[:, 5:].abs().amax(dim=-1) > 1e-6).all()
 
 
-def test_an_earlier_input_reaches_every_later_output():
-    layer, inputs = layer_and_inputs(6)
+@pytest.mark.parametrize("scan", SCANS)
+def test_an_earlier_input_reaches_every_later_output(scan):
+    layer, inputs = layer_and_inputs(6, scan)
     moved = torch.autograd.functional.jacobian(layer, inputs[:1])[0, :, :, 0].abs().amax(dim=(1, 3))
     assert torch.equal(moved > 1e-12, torch.ones(6, 6).tril() > 0)
 
 
-def test_the_gradients_of_the_layer_are_right():
-    layer, inputs = layer_and_inputs(4)
+@pytest.mark.parametrize("scan", SCANS)
+def test_the_gradients_of_the_layer_are_right(scan):
+    layer, inputs = layer_and_inputs(4, scan)
     assert torch.autograd.gradcheck(layer, inputs.requires_grad_())
     names = list(dict(layer.named_parameters()))
 
