@@ -132,6 +132,14 @@ def fold_what_goes_deeper(app, doctree, page):
                     section += [opening, title, between, *rest, closing]
 
 
+def load_icons_later(app, exception):
+    """Let a reader see the text first: the theme's template waits for half a megabyte of icons, and has no option."""
+    if exception is None and app.builder.name == "html":
+        for page in Path(app.outdir).rglob("*.html"):
+            text = page.read_text(encoding="utf-8")
+            page.write_text(re.sub(r'<script (?=src="[^"]*/fontawesome\.js)', "<script defer ", text), encoding="utf-8")
+
+
 def share_handlers(app):
     """Let the one-page build draw what the page-by-page build draws.
 
@@ -153,4 +161,5 @@ def setup(app):
     app.connect("html-page-context", show_seeds)
     app.connect("html-page-context", link_library)
     app.connect("build-finished", write_plain_notebooks)
+    app.connect("build-finished", load_icons_later)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -74,15 +74,15 @@ def make_scenes(number: int, seed: int, combinations: Sequence[tuple[str, str]] 
     shape_of = torch.tensor([SHAPES.index(shape) for _, shape in combinations])
     colour, shape = colour_of[chosen], shape_of[chosen]  # (scene, 2)
 
-    coverage = _coverage(centres, radii, shape)  # (scene, 2, 32, 32)
+    covered = coverage(centres, radii, shape)  # (scene, 2, 32, 32)
     images = 0.93 + 0.02 * torch.randn(number, 3, SIDE, SIDE, generator=generator)  # (scene, 3, 32, 32)
     palette = torch.tensor(list(COLOURS.values()))  # (colour, 3)
     for which in range(2):
-        opacity = coverage[:, which].unsqueeze(1)  # (scene, 1, 32, 32)
+        opacity = covered[:, which].unsqueeze(1)  # (scene, 1, 32, 32)
         paint = rearrange(palette[colour[:, which]], "scene rgb -> scene rgb 1 1")
         images = images * (1 - opacity) + paint * opacity
 
-    return Scenes(images, _captions(centres, colour, shape), coverage > 0.5)
+    return Scenes(images, _captions(centres, colour, shape), covered > 0.5)
 
 
 def words(caption: torch.Tensor) -> str:
@@ -132,10 +132,16 @@ def _draw_centres(number: int, generator: torch.Generator) -> torch.Tensor:
     return torch.where(second_is_first[:, None, None], centres.flip(1), centres)
 
 
-def _coverage(centres: torch.Tensor, radii: torch.Tensor, shape: torch.Tensor) -> torch.Tensor:
+def coverage(centres: torch.Tensor, radii: torch.Tensor, shape: torch.Tensor) -> torch.Tensor:
     """Return how much of each pixel each object covers, from 0 to 1: (scene, 2, 32, 32).
 
-    Each shape is given by its signed distance: positive inside, negative outside, so that edges come out smooth.
+    `centres` are (scene, 2, 2), as y and x, `radii` (scene, 2), both in pixels; `shape` (scene, 2) counts SHAPES.
+    Each is given by its signed distance: positive inside, negative outside, so that edges come out smooth.
+
+    >>> centres, radii = torch.full((1, 2, 2), 8.0), torch.full((1, 2), 4.0)
+    >>> circle = coverage(centres, radii, torch.zeros(1, 2, dtype=torch.long))
+    >>> circle.shape, circle[0, 0, 8, 3:6]  # the edge of a circle with a radius of 4 around pixel 8
+    (torch.Size([1, 2, 32, 32]), tensor([0.0000, 0.9645, 1.0000]))
     """
     y, x = torch.meshgrid(torch.arange(SIDE) + 0.5, torch.arange(SIDE) + 0.5, indexing="ij")  # (32, 32)
     down = y - centres[..., 0, None, None]  # (scene, 2, 32, 32)

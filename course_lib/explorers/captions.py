@@ -93,7 +93,7 @@ def _coverage() -> torch.Tensor:
     each_shape = torch.arange(len(scenes.SHAPES))  # (shape,)
     kinds = each_shape[:, None].expand(-1, 2)  # (shape, object)
     radii = torch.full(kinds.shape, RADIUS)  # (shape, object)
-    drawn = [scenes._coverage(each.expand(len(kinds), -1, -1), radii, kinds) for each in centres]
+    drawn = [scenes.coverage(each.expand(len(kinds), -1, -1), radii, kinds) for each in centres]
     return rearrange(torch.stack(drawn), "relation shape which y x -> relation which shape y x")
 
 

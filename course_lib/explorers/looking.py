@@ -1,16 +1,14 @@
 """Where a captioner looked, word by word."""
 
-from base64 import b64encode
 from collections.abc import Sequence
 from html import escape
-from io import BytesIO
 
 import torch
 from einops import rearrange, repeat
 from IPython.display import HTML
-from matplotlib.image import imsave
 
 from course_lib.explorers.markup import explorer
+from course_lib.explorers.pictures import picture
 from course_lib.shapes import check_shape
 
 DARK = 0.18  # the light on a location without weight, as in looking_explorer.js
@@ -40,7 +38,7 @@ def explore_looking(images: torch.Tensor, captions: Sequence[Sequence[str]], wei
         rounded = [[round(weight, 3) for weight in row] for row in rows[: len(caption)].tolist()]
         scenes.append({"side": sizes["side"], "pixels": pixels, "words": list(caption), "weights": rounded})
     word = escape(captions[0][0])
-    figure = _picture(images[0], "the picture", "A picture with two objects") + _picture(
+    figure = _captioned(images[0], "the picture", "A picture with two objects") + _captioned(
         _lit(images[0], weights[0, 0]), f"“{word}”", f"The picture as lit when the captioner wrote “{word}”"
     )
     return explorer("looking", scenes, figure, "choose a word, and see where the captioner looks")
@@ -54,14 +52,7 @@ def _lit(image: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
     return image * (DARK + (1 - DARK) * light)
 
 
-def _picture(image: torch.Tensor, caption: str, alternative: str) -> str:
-    """Return an image (3, side, side) as a figure in HTML, with its pixels in the page itself."""
-    file = BytesIO()
-    # No version of a library in the file: the same pixels give the same page.
-    imsave(file, rearrange(image.clamp(0, 1), "rgb y x -> y x rgb").numpy(), format="png", metadata={"Software": None})
-    source = f"data:image/png;base64,{b64encode(file.getvalue()).decode()}"
-    return (
-        '<figure style="display: inline-block; margin: 0.4rem">'
-        f'<img src="{source}" width="140" height="140" style="image-rendering: pixelated" alt="{alternative}">'
-        f"<figcaption>{caption}</figcaption></figure>"
-    )
+def _captioned(image: torch.Tensor, caption: str, alternative: str) -> str:
+    """Return an image (3, side, side) with a caption below it, in HTML."""
+    shown = picture(image, alternative)
+    return f'<figure style="display: inline-block; margin: 0.4rem">{shown}<figcaption>{caption}</figcaption></figure>'

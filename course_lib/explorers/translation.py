@@ -1,13 +1,12 @@
 """The trained model of Chapter 9 in the page: it translates what the reader types, token by token."""
 
-from base64 import b64encode
-
 import torch
 from IPython.display import HTML
 
 from course_lib.data.number_names import END, START, VOCABULARY, names, spelled
 from course_lib.decoding import greedy_decode
 from course_lib.explorers.markup import explorer, table
+from course_lib.explorers.weights import packed
 from course_lib.inspection import record_attention
 from course_lib.models.encoder_decoder import EncoderDecoder
 
@@ -42,20 +41,6 @@ def explore_translation(model: EncoderDecoder, number: int) -> HTML:
         "vocabulary": VOCABULARY,
         "heads": model.encoder[0].attention.heads,
         "longest": LONGEST,
-        "weights": {name: _packed(tensor) for name, tensor in model.state_dict().items()},
+        "weights": packed(model.state_dict()),
     }
     return explorer("translation", data, figure, "type a number, and watch the German name grow token by token")
-
-
-def _packed(tensor: torch.Tensor) -> dict:
-    """Return a tensor as its shape, its numbers as whole ones of 16 bits, in base 64, and what these are multiples of.
-
-    At the same size, floating-point numbers of 16 bits would be several times less exact.
-    """
-    unit = tensor.abs().max().item() / 32_767 or 1.0
-    whole = (tensor / unit).round().short().contiguous()
-    return {
-        "shape": list(tensor.shape),
-        "unit": unit,
-        "whole": b64encode(whole.numpy().astype("<i2").tobytes()).decode(),
-    }

@@ -84,13 +84,13 @@ def logits_to_a_draw() -> Diagram:
         following = zip(parts, parts[1:], labels, strict=False)
         return [*parts, *(arrow(one, other, label, sides=DOWN) for one, other, label in following)]
 
+    def read_out(row: torch.Tensor) -> str:
+        return ", ".join(f"{word} {number(each)}" for word, each in zip(VOCABULARY, row.tolist(), strict=True))
+
     return Diagram(
         "From logits to the next token",
         "Six rows of five numbers, one for each token of the vocabulary: "
-        + ". ".join(
-            f"{name}: {', '.join(f'{word} {number(each)}' for word, each in zip(VOCABULARY, row.tolist(), strict=True))}"  # noqa: E501
-            for name, row, _ in steps
-        )
+        + ". ".join(f"{name}: {read_out(row)}" for name, row, _ in steps)
         + f". The random number {number(RANDOM)} is below the running sum of “{drawn}” and not below those before it, "
         f"so “{drawn}” is the next token.",
         arrangement(named=True),
