@@ -9,7 +9,7 @@ from torch import nn
 from course_lib.blocks import FeedForward, TransformerBlock
 from course_lib.diagnostics import causal_leak, jacobian_blocks, permutation_error
 from course_lib.masks import causal_mask
-from course_lib.normalisation import LayerNorm, layer_norm_step_by_step
+from course_lib.normalisation import LayerNorm, RMSNorm, layer_norm_step_by_step, rms_norm_step_by_step
 from tests.course_lib.parameters import start_anywhere
 
 size = st.integers(1, 5)
@@ -45,6 +45,45 @@ def test_layer_norm_of_equal_entries_is_the_bias():
     output = norm(inputs)
     assert torch.equal(output, torch.zeros(2, 3))
     output.square().sum().backward()
+    assert inputs.grad.isfinite().all()
+
+
+@given(leading=st.lists(size, max_size=3), d_model=st.integers(1, 8), seed=st.integers(0, 2**16))
+def test_rms_norm_equals_torch_in_value_and_gradient(leading, d_model, seed):
+    torch.manual_seed(seed)
+    ours, theirs = RMSNorm(d_model).double(), nn.RMSNorm(d_model, eps=1e-6).double()
+    with torch.no_grad():
+        theirs.weight.copy_(torch.randn(d_model))
+        ours.gain.copy_(theirs.weight)
+    inputs = torch.randn(*leading, d_model, dtype=torch.float64, requires_grad=True)
+    due = theirs(inputs)
+    cotangent = torch.randn_like(inputs)
+    gradients = torch.autograd.grad(due, [inputs, theirs.weight], cotangent)
+    for output in (ours(inputs), rms_norm_step_by_step(inputs, ours.gain)):
+        torch.testing.assert_close(output, due)
+        torch.testing.assert_close(torch.autograd.grad(output, [inputs, ours.gain], cotangent), gradients)
+
+
+def test_rms_norm_has_the_epsilon_of_its_steps():
+    inputs = torch.randn(4, 3)
+    expected = rms_norm_step_by_step(inputs, torch.ones(3), epsilon=0.5)
+    torch.testing.assert_close(RMSNorm(3, epsilon=0.5)(inputs), expected)
+
+
+def test_rms_norm_is_layer_norm_where_the_mean_is_0_and_keeps_every_sign():
+    inputs = torch.randn(5, 8, dtype=torch.float64)
+    centred = inputs - inputs.mean(dim=-1, keepdim=True)
+    layer_norm, rms_norm = LayerNorm(8, epsilon=0.1).double(), RMSNorm(8, epsilon=0.1).double()
+    torch.testing.assert_close(rms_norm(centred), layer_norm(inputs))
+    assert torch.equal(rms_norm(inputs + 3).sign(), (inputs + 3).sign())
+    assert (rms_norm(inputs + 3) - layer_norm(inputs + 3)).abs().max() > 0.1
+
+
+def test_rms_norm_of_zeros_is_zeros():
+    inputs = torch.zeros(2, 3, requires_grad=True)
+    output = RMSNorm(3)(inputs)
+    assert torch.equal(output, torch.zeros(2, 3))
+    output.sum().backward()
     assert inputs.grad.isfinite().all()
 
 
@@ -162,6 +201,7 @@ def test_a_block_that_reads_a_memory_hides_its_padding():
             "`memory` is None, expected a tensor: this block was made with `d_memory`",
         ),
         (lambda: FeedForward(8, 16)(torch.zeros(2, 6)), "`inputs` has shape (2, 6), expected (..., d_model=8)"),
+        (lambda: RMSNorm(8)(torch.zeros(2, 6)), "`inputs` has shape (2, 6), expected (..., d_model=8)"),
         (lambda: LayerNorm(8)(torch.zeros(2, 6)), "`inputs` has shape (2, 6), expected (..., d_model=8)"),
     ],
 )
