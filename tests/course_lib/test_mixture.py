@@ -63,7 +63,7 @@ def test_one_expert_that_is_always_chosen_is_the_expert(make_expert):
     torch.testing.assert_close(layer(inputs), layer.experts[0](inputs), rtol=0, atol=0)
 
 
-def test_equals_mixtral_and_its_balance_loss_for_one_choice():
+def test_equals_mixtral_and_its_balance_loss():
     mixtral = pytest.importorskip("transformers.models.mixtral.modeling_mixtral")
     configuration = mixtral.MixtralConfig(
         hidden_size=6, intermediate_size=5, num_attention_heads=2, num_local_experts=4, num_experts_per_tok=2
