@@ -74,3 +74,28 @@ def attention_without_biases(*arguments, **named) -> MultiHeadAttention:
         if isinstance(layer, nn.Linear):
             layer.bias = None
     return attention
+
+
+RECIPES = {"2017": language_model_of_2017, "today": todays_language_model}
+
+
+def make_language_model(
+    vocab_size: int,
+    max_length: int,
+    d_model: int = 64,
+    heads: int = 4,
+    layers: int = 2,
+    dropout: float = 0.0,
+    recipe: str | None = None,
+) -> LanguageModel:
+    """Return the language model of a recipe by its name, a key of RECIPES, or the one that needs none.
+
+    Raises ValueError for another name.
+
+    >>> make_language_model(vocab_size=96, max_length=32, recipe="2017").blocks[0].norm
+    'post'
+    """
+    if recipe is not None and recipe not in RECIPES:
+        raise ValueError(f"`recipe` is {recipe!r}, expected one of {', '.join(RECIPES)}, or None")
+    make = LanguageModel if recipe is None else RECIPES[recipe]
+    return make(vocab_size, max_length, d_model, heads, layers, dropout=dropout)

@@ -6,7 +6,7 @@ from torch import nn
 
 from course_lib.losses import token_losses
 from course_lib.models.language_model import LanguageModel
-from course_lib.models.recipes import language_model_of_2017, todays_language_model
+from course_lib.models.recipes import language_model_of_2017, make_language_model, todays_language_model
 from course_lib.torch_conversion import to_torch
 from tests.course_lib.parameters import start_anywhere
 
@@ -117,3 +117,20 @@ def test_it_learns_and_drops_out(make):
         optimiser.step()
         losses.append(loss.item())
     assert losses[0] > 2 and losses[-1] < 1
+
+
+@pytest.mark.parametrize(
+    ("recipe", "make"), [(None, LanguageModel), ("2017", language_model_of_2017), ("today", todays_language_model)]
+)
+def test_a_recipe_is_made_by_its_name(recipe, make):
+    torch.manual_seed(0)
+    expected = make(**SIZES, dropout=0.1)
+    torch.manual_seed(0)
+    found = make_language_model(**SIZES, dropout=0.1, recipe=recipe)
+    assert repr(found) == repr(expected) and found.max_length == 9
+    torch.testing.assert_close(found.state_dict(), expected.state_dict(), rtol=0, atol=0)
+
+
+def test_another_recipe_is_named():
+    with pytest.raises(ValueError, match="`recipe` is '2018', expected one of 2017, today, or None"):
+        make_language_model(**SIZES, recipe="2018")
