@@ -132,8 +132,8 @@ class TransformerBlock(Block):
     ValueError for another `norm`.
 
     The last arguments make the parts, so that each may be exchanged: `make_norm(d_model)`, `make_feed_forward(d_model,
-    d_hidden)`, and `make_attention(d_model, heads, ...)`, which is told by name `attend`, and `rotate` or `d_memory`.
-    What else a part is told, `functools.partial` tells it.
+    d_hidden)`, and `make_attention(d_model, heads, ...)`, which is told `attend`, `rotate` and `d_memory` by name, each
+    only where it is given here. What else a part is told, `functools.partial` tells it.
 
     >>> TransformerBlock(d_model=8, heads=2, d_hidden=32)(torch.zeros(3, 5, 8)).shape
     torch.Size([3, 5, 8])
@@ -162,11 +162,12 @@ class TransformerBlock(Block):
             raise ValueError(f'`norm` is {norm!r}, expected "pre", "post" or None')
         self.norm, self.residual = norm, residual
         make_norm = nn.Identity if norm is None else make_norm
-        self.attention = make_attention(d_model, heads, attend=attend, rotate=rotate)
+        turning = {} if rotate is None else {"rotate": rotate}
+        self.attention = make_attention(d_model, heads, **_attending(attend), **turning)
         self.attention_norm = make_norm(d_model)
         self.cross_attention = None
         if d_memory is not None:
-            self.cross_attention = make_attention(d_model, heads, d_memory=d_memory, attend=attend_memory)
+            self.cross_attention = make_attention(d_model, heads, d_memory=d_memory, **_attending(attend_memory))
             self.cross_attention_norm = make_norm(d_model)
         self.feed_forward = make_feed_forward(d_model, d_hidden)
         self.feed_forward_norm = make_norm(d_model)
@@ -198,3 +199,8 @@ class TransformerBlock(Block):
         if not self.reads_memory and not (memory is None and memory_mask is None):
             raise ValueError("`memory` or `memory_mask` came, expected neither: this block was made without `d_memory`")
         return self.steps(inputs, memory, mask, memory_mask, cache, causal)[0]
+
+
+def _attending(attend: Callable) -> dict[str, Callable]:
+    """Return `attend` by name if it is not the usual one, since not every attention can be told which it is to be."""
+    return {} if attend is scaled_dot_product_attention else {"attend": attend}

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
 
+from course_lib.attention import attend, simple_self_attention
 from course_lib.blocks import FeedForward, SwiGLU, TransformerBlock, gated_d_hidden
 from course_lib.diagnostics import causal_leak, jacobian_blocks, permutation_error
 from course_lib.masks import causal_mask
@@ -130,11 +131,11 @@ def test_a_gated_network_of_two_thirds_has_as_many_weights(d_model, times):
 
 def block_by_hand(block, inputs, mask):
     """The two orders as formulas, written out."""
-    attend = lambda x: block.attention(x, mask=mask)[0]  # noqa: E731
+    read = lambda x: block.attention(x, mask=mask)[0]  # noqa: E731
     if block.norm == "pre":
-        middle = inputs + attend(block.attention_norm(inputs))
+        middle = inputs + read(block.attention_norm(inputs))
         return middle + block.feed_forward(block.feed_forward_norm(middle))
-    middle = block.attention_norm(inputs + attend(inputs))
+    middle = block.attention_norm(inputs + read(inputs))
     return block.feed_forward_norm(middle + block.feed_forward(middle))
 
 
@@ -158,6 +159,20 @@ def test_each_part_is_the_one_that_its_maker_gives():
     assert block.attention.rotate is torch.abs and block.cross_attention.rotate is None
     assert block.cross_attention.to_key.in_features == 7
     assert not [name for name, _ in TransformerBlock(6, 2, 10, norm=None, **PARTS).named_parameters() if "norm" in name]
+
+
+def test_a_maker_of_attention_is_told_only_what_was_given():
+    told = []
+
+    def make(d_model, heads, **named):
+        told.append(named)
+        return MultiHeadAttention(d_model, heads, **named)
+
+    TransformerBlock(6, 2, 10, make_attention=make)
+    TransformerBlock(6, 2, 10, make_attention=make, d_memory=7, rotate=torch.abs)
+    TransformerBlock(6, 2, 10, make_attention=make, d_memory=7, attend=attend, attend_memory=simple_self_attention)
+    assert told[:1] == [{}] and told[1:3] == [{"rotate": torch.abs}, {"d_memory": 7}]
+    assert told[3:] == [{"attend": attend}, {"d_memory": 7, "attend": simple_self_attention}]
 
 
 def test_the_orders_differ_under_the_same_parameters():
