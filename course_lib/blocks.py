@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import torch
 from torch import nn
+from torch.nn import functional
 
 from course_lib.attention import scaled_dot_product_attention
 from course_lib.cache import BlockCache
@@ -33,6 +34,42 @@ class FeedForward(nn.Module):
         check_shape(inputs, "... d_model", "inputs", d_model=self.expand.in_features)
         hidden = self.activation(self.expand(inputs))  # (..., d_hidden)
         return self.contract(hidden)  # (..., d_model)
+
+
+class SwiGLU(nn.Module):
+    """Work on each position alone, as `FeedForward` does, with a gate: a factor for each entry of what is expanded.
+
+    The gate is a linear map and SiLU(x) = x · sigmoid(x): nearly 0 for x far below 0, nearly x for x far above. There
+    are no biases. These are three matrices where `FeedForward` has two: `gated_d_hidden` says which width gives as many
+    weights. After Shazeer (2020).
+
+    >>> SwiGLU(d_model=8, d_hidden=21)(torch.zeros(2, 5, 8)).shape
+    torch.Size([2, 5, 8])
+    """
+
+    def __init__(self, d_model: int, d_hidden: int):
+        super().__init__()
+        self.gate = nn.Linear(d_model, d_hidden, bias=False)
+        self.expand = nn.Linear(d_model, d_hidden, bias=False)
+        self.contract = nn.Linear(d_hidden, d_model, bias=False)
+
+    def forward(self, inputs: torch.Tensor) -> torch.Tensor:
+        """Return outputs (..., d_model) of inputs (..., d_model)."""
+        check_shape(inputs, "... d_model", "inputs", d_model=self.expand.in_features)
+        hidden = functional.silu(self.gate(inputs)) * self.expand(inputs)  # (..., d_hidden)
+        return self.contract(hidden)  # (..., d_model)
+
+
+def gated_d_hidden(d_hidden: int) -> int:
+    """Return the `d_hidden` at which a SwiGLU has as many weights as a FeedForward with this one: two thirds of it.
+
+    Biases are not counted, and the result is rounded to the nearest whole number. For a FeedForward of four times
+    d_model it is 8/3 of d_model.
+
+    >>> gated_d_hidden(4 * 96)
+    256
+    """
+    return round(2 * d_hidden / 3)
 
 
 class Block(nn.Module):
@@ -85,16 +122,22 @@ class Block(nn.Module):
 
 
 class TransformerBlock(Block):
-    """Self-attention and a feed-forward network, each with a skip connection and a layer normalisation.
+    """Self-attention and a feed-forward network, each with a skip connection and a normalisation.
 
     `norm` says where the normalisation stands: "pre", before each sublayer, on the branch; "post", after the sum, on
     the residual stream itself; None, nowhere. With `d_memory`, a sublayer between the two reads a memory of that width:
     the block of a decoder. `residual=False` takes the skip connections away, the control of Chapter 8. In training,
     each number that a sublayer adds is set to 0 with the probability `dropout`. `attend` and `rotate` are
-    for self-attention, `attend_memory` for the memory; `activation` is that of the feed-forward network. After Vaswani
-    et al. (2017), who normalise after the sum. Raises ValueError for another `norm`.
+    for self-attention, `attend_memory` for the memory. After Vaswani et al. (2017), who normalise after the sum. Raises
+    ValueError for another `norm`.
+
+    The last arguments make the parts, so that each may be exchanged: `make_norm(d_model)`, `make_feed_forward(d_model,
+    d_hidden)`, and `make_attention(d_model, heads, ...)`, which is told `attend`, `rotate` and `d_memory` by name, each
+    only where it is given here. What else a part is told, `functools.partial` tells it.
 
     >>> TransformerBlock(d_model=8, heads=2, d_hidden=32)(torch.zeros(3, 5, 8)).shape
+    torch.Size([3, 5, 8])
+    >>> TransformerBlock(d_model=8, heads=2, d_hidden=21, make_feed_forward=SwiGLU)(torch.zeros(3, 5, 8)).shape
     torch.Size([3, 5, 8])
     """
 
@@ -109,21 +152,25 @@ class TransformerBlock(Block):
         attend: Callable = scaled_dot_product_attention,
         attend_memory: Callable = scaled_dot_product_attention,
         dropout: float = 0.0,
-        activation: Callable = torch.relu,
         rotate: Callable | None = None,
+        make_norm: Callable[[int], nn.Module] = LayerNorm,
+        make_attention: Callable[..., nn.Module] = MultiHeadAttention,
+        make_feed_forward: Callable[[int, int], nn.Module] = FeedForward,
     ):
         super().__init__()
         if norm not in ("pre", "post", None):
             raise ValueError(f'`norm` is {norm!r}, expected "pre", "post" or None')
         self.norm, self.residual = norm, residual
-        self.attention = MultiHeadAttention(d_model, heads, attend=attend, rotate=rotate)
-        self.attention_norm = self._normalisation(d_model)
+        make_norm = nn.Identity if norm is None else make_norm
+        turning = {} if rotate is None else {"rotate": rotate}
+        self.attention = make_attention(d_model, heads, **_attending(attend), **turning)
+        self.attention_norm = make_norm(d_model)
         self.cross_attention = None
         if d_memory is not None:
-            self.cross_attention = MultiHeadAttention(d_model, heads, d_memory=d_memory, attend=attend_memory)
-            self.cross_attention_norm = self._normalisation(d_model)
-        self.feed_forward = FeedForward(d_model, d_hidden, activation)
-        self.feed_forward_norm = self._normalisation(d_model)
+            self.cross_attention = make_attention(d_model, heads, d_memory=d_memory, **_attending(attend_memory))
+            self.cross_attention_norm = make_norm(d_model)
+        self.feed_forward = make_feed_forward(d_model, d_hidden)
+        self.feed_forward_norm = make_norm(d_model)
         self.dropout = nn.Dropout(dropout)
 
     @property
@@ -153,5 +200,7 @@ class TransformerBlock(Block):
             raise ValueError("`memory` or `memory_mask` came, expected neither: this block was made without `d_memory`")
         return self.steps(inputs, memory, mask, memory_mask, cache, causal)[0]
 
-    def _normalisation(self, d_model: int) -> nn.Module:
-        return nn.Identity() if self.norm is None else LayerNorm(d_model)
+
+def _attending(attend: Callable) -> dict[str, Callable]:
+    """Return `attend` by name if it is not the usual one, since not every attention can be told which it is to be."""
+    return {} if attend is scaled_dot_product_attention else {"attend": attend}

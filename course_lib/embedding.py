@@ -26,6 +26,11 @@ class TokenEmbedding(nn.Module):
         self.table = nn.Parameter(torch.randn(vocab_size, d_model) * d_model**-0.5)
         self.positions = positions
 
+    @property
+    def weight(self) -> nn.Parameter:
+        """The table (vocab_size, d_model), by the name that it has in `nn.Embedding`."""
+        return self.table
+
     def forward(self, tokens: torch.Tensor, start: int = 0) -> torch.Tensor:
         """Return vectors (batch, time, d_model) of tokens (batch, time), which are row numbers of the table.
 

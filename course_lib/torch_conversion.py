@@ -4,13 +4,13 @@ Both compute the same, so that a pretrained module can be read with this course'
 """
 
 from collections.abc import Iterable, Iterator
-from functools import singledispatch
+from functools import partial, singledispatch
 
 import torch
 from torch import nn
 
 from course_lib.attention import scaled_dot_product_attention
-from course_lib.blocks import TransformerBlock
+from course_lib.blocks import FeedForward, TransformerBlock
 from course_lib.multi_head import MultiHeadAttention
 from course_lib.normalisation import LayerNorm
 
@@ -22,7 +22,7 @@ def to_torch(ours: nn.Module) -> nn.Module:
     `MultiHeadAttention` becomes `nn.MultiheadAttention`; `TransformerBlock` becomes `nn.TransformerEncoderLayer`, or
     `nn.TransformerDecoderLayer` if it reads a memory. Raises TypeError for any other module, and ValueError for what
     torch's classes cannot be: heads wider or narrower than d_model / heads, an `attend` of another kind, a block
-    without residual or normalisation, or one whose memory has another width.
+    without residual or normalisation, one whose memory has another width, or one with parts of another kind.
 
     >>> ours = TransformerBlock(d_model=8, heads=2, d_hidden=16, norm="post")
     >>> inputs = torch.randn(3, 5, 8)
@@ -76,6 +76,8 @@ def _(theirs: nn.MultiheadAttention) -> MultiHeadAttention:
 def _(ours: TransformerBlock) -> nn.TransformerEncoderLayer | nn.TransformerDecoderLayer:
     _refuse(not ours.residual, "no residual connection")
     _refuse(ours.norm is None, "no normalisation")
+    for part, kind in ((ours.attention_norm, LayerNorm), (ours.feed_forward, FeedForward)):
+        _refuse(not isinstance(part, kind), f"{type(part).__name__} in the place of {kind.__name__}")
     d_model = ours.feed_forward.expand.in_features
     if ours.reads_memory:
         d_memory = ours.cross_attention.to_key.in_features
@@ -109,7 +111,7 @@ def _(theirs: nn.TransformerEncoderLayer | nn.TransformerDecoderLayer) -> Transf
         d_hidden=theirs.linear1.out_features,
         norm="pre" if theirs.norm_first else "post",
         d_memory=d_model if isinstance(theirs, nn.TransformerDecoderLayer) else None,
-        activation=theirs.activation,
+        make_feed_forward=partial(FeedForward, activation=theirs.activation),
     )
     for each in ours.children():
         if isinstance(each, LayerNorm):

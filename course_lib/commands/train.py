@@ -28,6 +28,9 @@ def run(
     heads: Annotated[int | None, _option(MODEL, "Heads of each block.", "4")] = None,
     context: Annotated[int | None, _option(MODEL, "The longest sequence, in tokens.", "96, 32, 9")] = None,
     dropout: Annotated[float | None, _option(MODEL, "The probability with which a number is dropped.", "0")] = None,
+    recipe: Annotated[
+        str | None, _option(MODEL, "2017 or today: all parts of that time (language-model).", "parts of both times")
+    ] = None,
     steps: Annotated[int | None, _option(STEPS, "How many steps.", "600, 500, 500, 600")] = None,
     batch: Annotated[int | None, _option(STEPS, "Sequences a step, over all processes.", "16, 32, 64, 32")] = None,
     accumulate: Annotated[int | None, _option(STEPS, "Cut each batch into so many parts, to save memory.", "1")] = None,
@@ -71,6 +74,7 @@ def run(
         "heads": heads,
         "context": context,
         "dropout": dropout,
+        "recipe": recipe,
         "smoothing": smoothing,
         "accumulate": accumulate,
         "vocabulary": vocabulary,

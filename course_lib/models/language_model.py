@@ -6,27 +6,59 @@ import torch
 from torch import nn
 
 from course_lib.attention import scaled_dot_product_attention
-from course_lib.blocks import TransformerBlock
+from course_lib.blocks import FeedForward, TransformerBlock
 from course_lib.cache import BlockCache, CachedDecoder
 from course_lib.masks import left_padding_mask
+from course_lib.multi_head import MultiHeadAttention
 from course_lib.normalisation import LayerNorm
 from course_lib.positions import rotate_by_position
 from course_lib.shapes import check_shape
 
-INIT_STD = 0.02  # standard deviation of the table's first entries
+INIT_STD = 0.02  # standard deviation of the tables' first entries
+
+
+def small_embedding(vocab_size: int, d_model: int) -> nn.Embedding:
+    """Return a table of token vectors (vocab_size, d_model) whose first entries are small.
+
+    As it is the output, too, an untrained model gives all tokens nearly the same probability.
+
+    >>> small_embedding(vocab_size=96, d_model=64).weight.shape
+    torch.Size([96, 64])
+    """
+    embed = nn.Embedding(vocab_size, d_model)
+    nn.init.normal_(embed.weight, std=INIT_STD)
+    return embed
+
+
+def learned_positions(max_length: int, d_model: int) -> nn.Parameter:
+    """Return a table (max_length, d_model) with a vector for each position, which is learned.
+
+    >>> learned_positions(max_length=32, d_model=64).requires_grad
+    True
+    """
+    return nn.Parameter(INIT_STD * torch.randn(max_length, d_model))
 
 
 class LanguageModel(nn.Module):
     """Give the logits of the next token at every position of at most `max_length` tokens: a stack of causal blocks.
 
-    The table of token vectors is the output, too. Its first entries are small, so that an untrained model gives all
-    tokens nearly the same probability. Positions enter as rotations of queries and keys or, with `learned_positions`,
-    as a vector for each position that is added to the tokens. `attend` serves every block; `d_hidden` is four times
-    `d_model` unless it is given. After Radford et al. (2018, 2019), with the positions of Su et al. (2021).
+    The table of token vectors is the output, too. `attend` serves every block; `d_hidden` is four times `d_model`
+    unless it is given. After Radford et al. (2018, 2019), with the positions of Su et al. (2021).
+
+    The last arguments are the parts that may be exchanged; `course_lib.models.recipes` has two whole models of them.
+    `norm` ("pre", "post" or None), `make_norm`, `make_attention`, `make_feed_forward` and `rotate` are those of
+    `TransformerBlock`. Where the blocks normalise first, "pre", the last vectors are normalised once more before the
+    output. `make_embedding(vocab_size, d_model)` gives a module that turns tokens into vectors and has the table as its
+    `weight`. Positions enter as rotations of queries and keys by `rotate`, or as the rows of the table (max_length,
+    d_model) that `make_positions(max_length, d_model)` gives, which are added to the tokens: such are
+    `learned_positions` and `sinusoidal_positions`.
 
     >>> model = LanguageModel(vocab_size=96, max_length=32)
     >>> model(torch.zeros(2, 20, dtype=torch.long)).shape
     torch.Size([2, 20, 96])
+    >>> model = LanguageModel(vocab_size=96, max_length=32, make_positions=learned_positions, rotate=None)
+    >>> model.positions.shape
+    torch.Size([32, 64])
     """
 
     def __init__(
@@ -39,23 +71,38 @@ class LanguageModel(nn.Module):
         d_hidden: int | None = None,
         dropout: float = 0.0,
         attend: Callable = scaled_dot_product_attention,
-        learned_positions: bool = False,
-        activation: Callable = torch.relu,
+        norm: str | None = "pre",
+        make_norm: Callable[[int], nn.Module] = LayerNorm,
+        make_attention: Callable[..., nn.Module] = MultiHeadAttention,
+        make_feed_forward: Callable[[int, int], nn.Module] = FeedForward,
+        make_embedding: Callable[[int, int], nn.Module] = small_embedding,
+        make_positions: Callable[[int, int], torch.Tensor] | None = None,
+        rotate: Callable | None = rotate_by_position,
     ):
         super().__init__()
         self.max_length = max_length
-        self.embed = nn.Embedding(vocab_size, d_model)
-        nn.init.normal_(self.embed.weight, std=INIT_STD)
-        self.positions = nn.Parameter(INIT_STD * torch.randn(max_length, d_model)) if learned_positions else None
-        d_hidden = d_hidden or 4 * d_model
-        rotate = None if learned_positions else rotate_by_position
+        self.embed = make_embedding(vocab_size, d_model)
+        positions = None if make_positions is None else make_positions(max_length, d_model)  # (max_length, d_model)
+        if isinstance(positions, nn.Parameter):
+            self.positions = positions
+        else:  # nothing to learn, and nothing to keep in a file
+            self.register_buffer("positions", positions, persistent=False)
         self.blocks = nn.ModuleList(
             TransformerBlock(
-                d_model, heads, d_hidden, attend=attend, rotate=rotate, dropout=dropout, activation=activation
+                d_model,
+                heads,
+                d_hidden or 4 * d_model,
+                norm,
+                attend=attend,
+                dropout=dropout,
+                rotate=rotate,
+                make_norm=make_norm,
+                make_attention=make_attention,
+                make_feed_forward=make_feed_forward,
             )
             for _ in range(layers)
         )
-        self.norm = LayerNorm(d_model)
+        self.norm = make_norm(d_model) if norm == "pre" else nn.Identity()
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, tokens: torch.Tensor, starts: torch.Tensor | None = None) -> torch.Tensor:

@@ -1,13 +1,14 @@
 """A model that fills gaps: some tokens are hidden, and it says what they were, from what stands on both sides."""
 
 from collections.abc import Callable
+from functools import partial
 
 import torch
 from torch import nn
 from torch.nn.functional import gelu
 
 from course_lib.attention import scaled_dot_product_attention
-from course_lib.blocks import TransformerBlock
+from course_lib.blocks import FeedForward, TransformerBlock
 from course_lib.masks import token_padding_mask
 from course_lib.normalisation import LayerNorm
 from course_lib.shapes import check_shape
@@ -76,8 +77,9 @@ class MaskedLanguageModel(nn.Module):
         self.positions = nn.Parameter(INIT_STD * torch.randn(max_length, d_model))
         nn.init.normal_(self.embed.weight, std=INIT_STD)
         self.embed_norm = LayerNorm(d_model)
+        make_feed_forward = partial(FeedForward, activation=gelu)
         self.blocks = nn.ModuleList(
-            TransformerBlock(d_model, heads, d_hidden, norm="post", attend=attend, activation=gelu)
+            TransformerBlock(d_model, heads, d_hidden, norm="post", attend=attend, make_feed_forward=make_feed_forward)
             for _ in range(layers)
         )
         self.to_guess = nn.Linear(d_model, d_model)

@@ -16,7 +16,8 @@ from safetensors.torch import load_file
 from torch import nn
 from torch.nn.functional import gelu
 
-from course_lib.models.language_model import LanguageModel
+from course_lib.blocks import FeedForward
+from course_lib.models.language_model import LanguageModel, learned_positions
 from course_lib.models.masked_language_model import MaskedLanguageModel
 from course_lib.normalisation import LayerNorm
 from course_lib.project import CourseError
@@ -76,8 +77,9 @@ def from_gpt2(tensors: Tensors, heads: int) -> LanguageModel:
         heads,
         layers=_layers(tensors, r"h\.(\d+)\."),
         d_hidden=_shape(tensors, "h.0.mlp.c_fc.weight")[1],
-        learned_positions=True,
-        activation=partial(gelu, approximate="tanh"),
+        make_feed_forward=partial(FeedForward, activation=partial(gelu, approximate="tanh")),
+        make_positions=learned_positions,
+        rotate=None,
     )
     turned = {name: each.T if re.search(r"c_\w+\.weight$", name) else each for name, each in tensors.items()}
     return _filled(ours, turned, GPT2)

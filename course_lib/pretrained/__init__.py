@@ -4,6 +4,7 @@ from pathlib import Path
 
 from course_lib.model_files import WEIGHTS, load_model
 from course_lib.models.language_model import LanguageModel
+from course_lib.models.recipes import make_language_model
 
 FOLDER = Path(__file__).parent
 
@@ -22,4 +23,4 @@ def load(name: str, folder: Path = FOLDER) -> tuple[LanguageModel, dict]:
     there = sorted(path.name.removesuffix(WEIGHTS) for path in folder.glob(f"*{WEIGHTS}"))
     if name not in there:
         raise ValueError(f"`name` is {name!r}, expected one of {', '.join(there) or 'none'}")
-    return load_model(folder / name, LanguageModel)
+    return load_model(folder / name, make_language_model)

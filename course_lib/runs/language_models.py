@@ -11,6 +11,7 @@ from course_lib.evaluation import bits_per_character
 from course_lib.losses import token_losses
 from course_lib.models.language_model import LanguageModel
 from course_lib.models.n_gram import NGram
+from course_lib.models.recipes import make_language_model
 from course_lib.project import CourseError
 from course_lib.runs.task import Batch, Measured, TrainingTask, full
 
@@ -52,7 +53,7 @@ class LanguageModelling(TrainingTask):
 
     def make_model(self) -> LanguageModel:
         """Return an untrained model."""
-        return LanguageModel(len(self.vocabulary), **self.configuration())
+        return make_language_model(len(self.vocabulary), **self.configuration())
 
     def configuration(self) -> dict:
         """Return the arguments of the model, apart from the size of the vocabulary."""
@@ -63,6 +64,7 @@ class LanguageModelling(TrainingTask):
             "heads": settings.heads,
             "layers": settings.layers,
             "dropout": settings.dropout,
+            "recipe": settings.recipe,
         }
 
     def amount(self) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 import torch
 
 from course_lib.model_files import FACTS, WEIGHTS, files_of, in_half_precision, save_model
-from course_lib.models.language_model import LanguageModel
+from course_lib.models.recipes import make_language_model
 from course_lib.project import CourseError
 from course_lib.runs.finished import open_run
 
@@ -30,7 +30,7 @@ def publish(run: Path, file: Path, force: bool = False) -> None:
         raise CourseError(f"{base.parent} is no folder")
     task = opened.task
     configuration = {"vocab_size": len(task.vocabulary), **task.configuration()} | {"dropout": 0.0}
-    model = LanguageModel(**configuration)
+    model = make_language_model(**configuration)
     model.load_state_dict(in_half_precision(opened.model))  # as the weights will be read again
     bits = task.measure(model.eval(), thorough=True).loss
     content = {

@@ -7,6 +7,7 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
+from course_lib.models.recipes import RECIPES
 from course_lib.project import CourseError
 from course_lib.runs import datasets
 from course_lib.runs.dataset import Dataset
@@ -20,7 +21,8 @@ class Settings:
     data: the name of a data set, which has the defaults, or the path of a file. batch: sequences a step, over all
     processes; accumulate: into how many parts they are cut, one after the other. context: the longest sequence, in
     tokens. vocabulary: its kind, of at most `entries` entries; None for data that bring their own. every: steps from
-    one evaluation to the next. width: for the captioner, that of its memory.
+    one evaluation to the next. width: for the captioner, that of its memory. recipe: the parts of the model; None for
+    those of `LanguageModel`.
     """
 
     task: str
@@ -42,11 +44,13 @@ class Settings:
     bf16: bool = False
     compile: bool = False
     device: str = "cpu"
+    recipe: str | None = None
 
 
 _SEQUENCES = ("language-model", "translation", "classifier")
 # The classifier looks at the lengths of its texts, which no compiled graph can do.
 OF_THE_TASK = {
+    "recipe": ("language-model",),
     "smoothing": ("translation",),
     "compile": ("language-model", "translation", "captioner"),
 } | dict.fromkeys(("context", "dropout", "layers", "heads", "vocabulary", "entries"), _SEQUENCES)
@@ -102,6 +106,8 @@ def checked(settings: Settings) -> Settings:
         raise CourseError(f"`--seed` is {settings.seed}, expected a number of at most 63 bits")
     if settings.vocabulary is not None and settings.vocabulary not in CHOICES:
         raise CourseError(f"`--vocabulary` is {settings.vocabulary!r}, expected one of {', '.join(CHOICES)}")
+    if settings.recipe is not None and settings.recipe not in RECIPES:
+        raise CourseError(f"`--recipe` is {settings.recipe!r}, expected one of {', '.join(RECIPES)}")
     least = 261 if settings.vocabulary == "byte-pairs" else 5
     if settings.vocabulary is not None and settings.entries < least:
         raise CourseError(f"`--entries` is {settings.entries}, expected at least {least}")

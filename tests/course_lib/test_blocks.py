@@ -1,15 +1,19 @@
 """The block and its parts: held to torch, to their formulas, and to what each may mix."""
 
+from functools import partial
+
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
 
-from course_lib.blocks import FeedForward, TransformerBlock
+from course_lib.attention import attend, simple_self_attention
+from course_lib.blocks import FeedForward, SwiGLU, TransformerBlock, gated_d_hidden
 from course_lib.diagnostics import causal_leak, jacobian_blocks, permutation_error
 from course_lib.masks import causal_mask
-from course_lib.normalisation import LayerNorm, layer_norm_step_by_step
+from course_lib.multi_head import MultiHeadAttention
+from course_lib.normalisation import LayerNorm, RMSNorm, layer_norm_step_by_step, rms_norm_step_by_step
 from tests.course_lib.parameters import start_anywhere
 
 size = st.integers(1, 5)
@@ -48,27 +52,127 @@ def test_layer_norm_of_equal_entries_is_the_bias():
     assert inputs.grad.isfinite().all()
 
 
+@given(leading=st.lists(size, max_size=3), d_model=st.integers(1, 8), seed=st.integers(0, 2**16))
+def test_rms_norm_equals_torch_in_value_and_gradient(leading, d_model, seed):
+    torch.manual_seed(seed)
+    ours, theirs = RMSNorm(d_model).double(), nn.RMSNorm(d_model, eps=1e-6).double()
+    with torch.no_grad():
+        theirs.weight.copy_(torch.randn(d_model))
+        ours.gain.copy_(theirs.weight)
+    inputs = torch.randn(*leading, d_model, dtype=torch.float64, requires_grad=True)
+    due = theirs(inputs)
+    cotangent = torch.randn_like(inputs)
+    gradients = torch.autograd.grad(due, [inputs, theirs.weight], cotangent)
+    for output in (ours(inputs), rms_norm_step_by_step(inputs, ours.gain)):
+        torch.testing.assert_close(output, due)
+        torch.testing.assert_close(torch.autograd.grad(output, [inputs, ours.gain], cotangent), gradients)
+
+
+def test_rms_norm_has_the_epsilon_of_its_steps():
+    inputs = torch.randn(4, 3)
+    expected = rms_norm_step_by_step(inputs, torch.ones(3), epsilon=0.5)
+    torch.testing.assert_close(RMSNorm(3, epsilon=0.5)(inputs), expected)
+
+
+def test_rms_norm_is_layer_norm_where_the_mean_is_0_and_keeps_every_sign():
+    inputs = torch.randn(5, 8, dtype=torch.float64)
+    centred = inputs - inputs.mean(dim=-1, keepdim=True)
+    layer_norm, rms_norm = LayerNorm(8, epsilon=0.1).double(), RMSNorm(8, epsilon=0.1).double()
+    torch.testing.assert_close(rms_norm(centred), layer_norm(inputs))
+    assert torch.equal(rms_norm(inputs + 3).sign(), (inputs + 3).sign())
+    assert (rms_norm(inputs + 3) - layer_norm(inputs + 3)).abs().max() > 0.1
+
+
+def test_rms_norm_of_zeros_is_zeros():
+    inputs = torch.zeros(2, 3, requires_grad=True)
+    output = RMSNorm(3)(inputs)
+    assert torch.equal(output, torch.zeros(2, 3))
+    output.sum().backward()
+    assert inputs.grad.isfinite().all()
+
+
 def test_feed_forward_is_two_linear_maps_with_a_kink_between():
     layer, inputs = FeedForward(3, 5), torch.randn(2, 4, 3)
     hidden = (inputs @ layer.expand.weight.mT + layer.expand.bias).clamp(min=0)
     torch.testing.assert_close(layer(inputs), hidden @ layer.contract.weight.mT + layer.contract.bias)
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_swiglu_is_its_formula(dtype):
+    layer, inputs = SwiGLU(3, 5).to(dtype), torch.randn(2, 4, 3, dtype=dtype)
+    expected = torch.zeros_like(inputs)
+    for place in ((row, time) for row in range(2) for time in range(4)):
+        for unit in range(5):
+            gate, expanded = (matrix.weight[unit] @ inputs[place] for matrix in (layer.gate, layer.expand))
+            expected[place] += layer.contract.weight[:, unit] * expanded * gate / (1 + (-gate).exp())
+    torch.testing.assert_close(layer(inputs), expected)
+    assert [name for name, _ in layer.named_parameters()] == ["gate.weight", "expand.weight", "contract.weight"]
+
+
+def test_swiglu_is_the_network_of_llama():
+    llama = pytest.importorskip("transformers.models.llama.modeling_llama")
+    theirs = llama.LlamaMLP(llama.LlamaConfig(hidden_size=6, intermediate_size=10, num_attention_heads=2)).double()
+    ours, inputs = SwiGLU(6, 10).double(), torch.randn(2, 4, 6, dtype=torch.float64)
+    for mine, due in ((ours.gate, theirs.gate_proj), (ours.expand, theirs.up_proj), (ours.contract, theirs.down_proj)):
+        mine.load_state_dict(due.state_dict())
+    torch.testing.assert_close(ours(inputs), theirs(inputs))
+
+
+@given(d_model=st.integers(1, 70), times=st.integers(1, 6))
+def test_a_gated_network_of_two_thirds_has_as_many_weights(d_model, times):
+    def weights(network):
+        return sum(each.numel() for each in network.parameters() if each.dim() > 1)
+
+    plain, gated = FeedForward(d_model, times * d_model), SwiGLU(d_model, gated_d_hidden(times * d_model))
+    assert abs(weights(gated) - weights(plain)) <= d_model  # a whole number may be off by a third: 3 matrices
+    if times * d_model % 3 == 0:
+        assert weights(gated) == weights(plain)
+
+
 def block_by_hand(block, inputs, mask):
     """The two orders as formulas, written out."""
-    attend = lambda x: block.attention(x, mask=mask)[0]  # noqa: E731
+    read = lambda x: block.attention(x, mask=mask)[0]  # noqa: E731
     if block.norm == "pre":
-        middle = inputs + attend(block.attention_norm(inputs))
+        middle = inputs + read(block.attention_norm(inputs))
         return middle + block.feed_forward(block.feed_forward_norm(middle))
-    middle = block.attention_norm(inputs + attend(inputs))
+    middle = block.attention_norm(inputs + read(inputs))
     return block.feed_forward_norm(middle + block.feed_forward(middle))
 
 
+PARTS = {"make_norm": RMSNorm, "make_feed_forward": SwiGLU, "make_attention": partial(MultiHeadAttention, d_head=5)}
+
+
+@pytest.mark.parametrize("parts", [{}, PARTS], ids=["own parts", "exchanged parts"])
 @pytest.mark.parametrize("norm", ["pre", "post"])
-def test_both_orders_are_their_formula(norm):
-    block, inputs = start_anywhere(TransformerBlock(6, 2, 10, norm=norm)), torch.randn(3, 4, 6)
+def test_both_orders_are_their_formula(norm, parts):
+    block, inputs = start_anywhere(TransformerBlock(6, 2, 10, norm=norm, **parts)), torch.randn(3, 4, 6)
     for mask in (None, causal_mask(4)):
         torch.testing.assert_close(block(inputs, mask=mask), block_by_hand(block, inputs, mask))
+
+
+def test_each_part_is_the_one_that_its_maker_gives():
+    block = TransformerBlock(6, 2, 10, d_memory=7, rotate=torch.abs, **PARTS)
+    norms = [block.attention_norm, block.cross_attention_norm, block.feed_forward_norm]
+    assert [type(norm) for norm in norms] == [RMSNorm] * 3 and [norm.gain.numel() for norm in norms] == [6] * 3
+    assert isinstance(block.feed_forward, SwiGLU) and block.feed_forward.expand.out_features == 10
+    assert block.attention.d_head == block.cross_attention.d_head == 5
+    assert block.attention.rotate is torch.abs and block.cross_attention.rotate is None
+    assert block.cross_attention.to_key.in_features == 7
+    assert not [name for name, _ in TransformerBlock(6, 2, 10, norm=None, **PARTS).named_parameters() if "norm" in name]
+
+
+def test_a_maker_of_attention_is_told_only_what_was_given():
+    told = []
+
+    def make(d_model, heads, **named):
+        told.append(named)
+        return MultiHeadAttention(d_model, heads, **named)
+
+    TransformerBlock(6, 2, 10, make_attention=make)
+    TransformerBlock(6, 2, 10, make_attention=make, d_memory=7, rotate=torch.abs)
+    TransformerBlock(6, 2, 10, make_attention=make, d_memory=7, attend=attend, attend_memory=simple_self_attention)
+    assert told[:1] == [{}] and told[1:3] == [{"rotate": torch.abs}, {"d_memory": 7}]
+    assert told[3:] == [{"attend": attend}, {"d_memory": 7, "attend": simple_self_attention}]
 
 
 def test_the_orders_differ_under_the_same_parameters():
@@ -129,9 +233,10 @@ def test_parameters_are_as_many_as_the_formula_says(width, d_hidden, d_memory):
     assert four_times == 12 * width**2 + 13 * width
 
 
-def test_gradients_are_right():
+@pytest.mark.parametrize("parts", [{}, PARTS], ids=["own parts", "exchanged parts"])
+def test_gradients_are_right(parts):
     for norm in ("pre", "post"):
-        block = start_anywhere(TransformerBlock(4, 2, 6, norm=norm, d_memory=3)).double()
+        block = start_anywhere(TransformerBlock(4, 2, 6, norm=norm, d_memory=3, **parts)).double()
         inputs, memory = (torch.randn(2, *shape, dtype=torch.float64, requires_grad=True) for shape in ((3, 4), (5, 3)))
         assert torch.autograd.gradcheck(block, (inputs, memory))
 
@@ -162,6 +267,8 @@ def test_a_block_that_reads_a_memory_hides_its_padding():
             "`memory` is None, expected a tensor: this block was made with `d_memory`",
         ),
         (lambda: FeedForward(8, 16)(torch.zeros(2, 6)), "`inputs` has shape (2, 6), expected (..., d_model=8)"),
+        (lambda: SwiGLU(8, 16)(torch.zeros(2, 6)), "`inputs` has shape (2, 6), expected (..., d_model=8)"),
+        (lambda: RMSNorm(8)(torch.zeros(2, 6)), "`inputs` has shape (2, 6), expected (..., d_model=8)"),
         (lambda: LayerNorm(8)(torch.zeros(2, 6)), "`inputs` has shape (2, 6), expected (..., d_model=8)"),
     ],
 )

@@ -9,13 +9,13 @@ from course_lib.cache import BlockCache, CachedDecoder, KeyValueCache
 from course_lib.decoding import beam_search, generate, greedy_decode
 from course_lib.masks import causal_mask
 from course_lib.models.encoder_decoder import EncoderDecoder
-from course_lib.models.language_model import LanguageModel
+from course_lib.models.language_model import LanguageModel, learned_positions
 
 END = 2
 POSITIONS = {
     "rotary": {},
     "explicit": {"attend": lambda *arguments: scaled_dot_product_attention(*arguments)},  # which no kernel is known for
-    "learned": {"learned_positions": True},
+    "learned": {"make_positions": learned_positions, "rotate": None},
 }
 
 

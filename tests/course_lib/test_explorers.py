@@ -19,7 +19,7 @@ from course_lib.explorers.weights import packed
 from course_lib.models.attention_only import AttentionOnly
 from course_lib.models.caption_transformer import CaptionTransformer, Parts
 from course_lib.models.classifier import SequenceClassifier
-from course_lib.models.language_model import LanguageModel
+from course_lib.models.language_model import LanguageModel, learned_positions
 
 
 @pytest.mark.parametrize("locations", [3, 9])
@@ -54,7 +54,7 @@ def test_what_float16_holds_is_packed_without_loss_and_the_rest_nearly():
         ({}, {"layer": 3}, "`layer` is 3 and `head` 1, expected 1 to 2 and 1 to 4"),
         ({}, {"head": 0}, "`layer` is 1 and `head` 0, expected 1 to 2 and 1 to 4"),
         ({"vocab_size": 7}, {}, "must have rotary positions and the 96 characters"),
-        ({"learned_positions": True}, {}, "must have rotary positions and the 96 characters"),
+        ({"make_positions": learned_positions}, {}, "must have rotary positions and the 96 characters"),
     ],
 )
 def test_a_text_that_cannot_be_explored_is_refused(changes, arguments, words):

@@ -15,7 +15,7 @@ from course_lib.models.attention_only import AttentionOnly
 from course_lib.models.caption_transformer import CaptionTransformer, Parts
 from course_lib.models.classifier import SequenceClassifier
 from course_lib.models.encoder_decoder import EncoderDecoder
-from course_lib.models.language_model import LanguageModel
+from course_lib.models.language_model import LanguageModel, learned_positions
 from course_lib.models.masked_language_model import MaskedLanguageModel
 from course_lib.models.vision_transformer import VisionTransformer
 from course_lib.multi_head import MultiHeadAttention
@@ -48,7 +48,7 @@ MODELS = {
         {(True, False): 2},
     ),
     "language model, learned positions": (
-        lambda **how: LanguageModel(11, 9, **SMALL, **how, learned_positions=True),
+        lambda **how: LanguageModel(11, 9, **SMALL, **how, make_positions=learned_positions, rotate=None),
         lambda model: model(TOKENS),
         {(True, False): 2},
     ),

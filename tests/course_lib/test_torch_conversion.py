@@ -7,9 +7,10 @@ from hypothesis import strategies as st
 from torch import nn
 from torch.nn import functional
 
-from course_lib.blocks import FeedForward, TransformerBlock
+from course_lib.blocks import FeedForward, SwiGLU, TransformerBlock
 from course_lib.masks import causal_mask, padding_mask
 from course_lib.multi_head import MultiHeadAttention
+from course_lib.normalisation import RMSNorm
 from course_lib.positions import rotary_attention, rotate_by_position
 from course_lib.torch_conversion import from_torch, to_torch
 from tests.course_lib.parameters import start_anywhere
@@ -121,6 +122,8 @@ def test_the_copy_shares_no_memory():
         (to_torch, MultiHeadAttention(8, 2, rotate=rotate_by_position), "`rotate` = <function rotate_by_position"),
         (to_torch, TransformerBlock(8, 2, 12, attend=rotary_attention), "`attend` = <function rotary_attention"),
         (to_torch, TransformerBlock(8, 2, 12, norm=None), "no normalisation"),
+        (to_torch, TransformerBlock(8, 2, 12, make_norm=RMSNorm), "RMSNorm in the place of LayerNorm"),
+        (to_torch, TransformerBlock(8, 2, 12, make_feed_forward=SwiGLU), "SwiGLU in the place of FeedForward"),
         (to_torch, TransformerBlock(8, 2, 12, residual=False), "no residual connection"),
         (to_torch, TransformerBlock(8, 2, 12, d_memory=6), "a memory of width 6 beside a d_model of 8"),
         (from_torch, nn.MultiheadAttention(8, 2, bias=False), "no biases"),

@@ -5,16 +5,19 @@ import dataclasses
 import pytest
 import torch
 
+from course_lib.models.recipes import RECIPES
 from course_lib.project import CourseError
 from course_lib.runs import settings
 from course_lib.runs.settings import OF_THE_TASK, on_device, settle
 from course_lib.runs.tasks import make_task
 
+RUNS = [(name, {}) for name in OF_THE_TASK["compile"]] + [("language-model", {"recipe": each}) for each in RECIPES]
 
-@pytest.mark.parametrize("name", OF_THE_TASK["compile"])
-def test_a_model_is_one_graph_with_the_same_losses_and_gradients(name):
+
+@pytest.mark.parametrize(("name", "given"), RUNS)
+def test_a_model_is_one_graph_with_the_same_losses_and_gradients(name, given):
     small = {"width": 8} if name == "captioner" else {"width": 8, "heads": 2, "layers": 1}
-    task = make_task(settle(name, device="cpu", compile=True, **small))
+    task = make_task(settle(name, device="cpu", compile=True, **small, **given))
     torch.manual_seed(0)
     model = task.make_model()
     compiled = torch.compile(model, fullgraph=True, backend="eager")  # the graph, without the compiler behind it

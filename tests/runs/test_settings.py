@@ -30,6 +30,8 @@ WRONG = {
     "`--learning-rate` is nan": ("classifier", {"learning_rate": float("nan")}),
     "`--dropout` is 1": ("classifier", {"dropout": 1.0}),
     "`--smoothing` is not for the classifier": ("classifier", {"smoothing": 0.1}),
+    "`--recipe` is not for the translation": ("translation", {"recipe": "2017"}),
+    "`--recipe` is 'tomorrow', expected one of 2017, today": ("language-model", {"recipe": "tomorrow"}),
     "`--context` is not for the captioner": ("captioner", {"context": 3}),
     "brings its own vocabulary": ("language-model", {"entries": 300}),
     "`--vocabulary` is 'runes'": ("translation", {"data": "pairs.txt", "vocabulary": "runes"}),

@@ -2,6 +2,8 @@
 
 import csv
 import json
+import os
+import signal
 import sys
 
 import pytest
@@ -10,10 +12,12 @@ import torch
 from course_lib import pretrained
 from course_lib.data import corpora, imdb, multi30k
 from course_lib.data.text_files import Pairs
+from course_lib.models.language_model import LanguageModel
+from course_lib.models.recipes import RECIPES
 from course_lib.project import CourseError
 from course_lib.runs import curves, evaluate, language_models, loop, publish, sample, train
 from course_lib.runs.finished import open_run
-from tests.runs.examples import TINY, write_pairs
+from tests.runs.examples import TINY, weights, write_pairs
 
 TEXT = "The cat sat on the mat, naïvely. The dog sat on the log.\n" * 30
 
@@ -153,6 +157,48 @@ def test_a_published_model_is_the_one_that_was_trained(tmp_path, monkeypatch):
     publish.publish(run, tmp_path / "small.safetensors", force=True)
     with pytest.raises(ValueError, match="expected one of small"):
         pretrained.load("large", folder=tmp_path)
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_a_run_knows_its_recipe_whoever_takes_it_up(tmp_path, monkeypatch, capsys, recipe):
+    step = loop.Loop.step
+
+    def stopped_after_the_second(self):
+        result = step(self)
+        if self.training.step == 2:
+            os.kill(os.getpid(), signal.SIGINT)
+        return result
+
+    whole = trained(tmp_path, "language-model", recipe=recipe)
+    monkeypatch.setattr(loop.Loop, "step", stopped_after_the_second)
+    stopped = tmp_path / "stopped"
+    assert train.train("language-model", out=stopped, steps=4, every=2, recipe=recipe, **TINY) == 130
+    monkeypatch.setattr(loop.Loop, "step", step)
+    assert train.train(None, resume=stopped) == 0
+    torch.testing.assert_close(weights(stopped), weights(whole), rtol=0, atol=0)
+    opened = open_run(stopped)
+    assert opened.settings.recipe == recipe
+    due = RECIPES[recipe](len(opened.task.vocabulary), opened.settings.context, 8, 2, 1)
+    assert repr(opened.model) == repr(due.eval()) and opened.model.state_dict().keys() == due.state_dict().keys()
+    capsys.readouterr()
+    sample.sample(stopped, prompt="def ", length=20, seed=1)
+    said = capsys.readouterr().out
+    sample.sample(whole, prompt="def ", length=20, seed=1)
+    assert capsys.readouterr().out == said
+    publish.publish(stopped, tmp_path / "small")
+    model, facts = pretrained.load("small", folder=tmp_path)
+    assert facts["configuration"]["recipe"] == recipe
+    tokens = torch.randint(96, (2, 20))
+    assert torch.allclose(model(tokens), opened.model(tokens), atol=1e-2)
+    assert facts["bits_per_character"] == pytest.approx(opened.task.measure(model, thorough=True).loss, abs=1e-4)
+
+
+def test_a_run_of_before_there_were_recipes_is_the_default(tmp_path, capsys):
+    run = trained(tmp_path, "language-model")
+    content = json.loads((run / "config.json").read_text())
+    assert content["settings"].pop("recipe") is None
+    (run / "config.json").write_text(json.dumps(content))
+    assert repr(open_run(run).model) == repr(LanguageModel(96, 96, 8, 2, 1).eval())
 
 
 def test_options_of_another_task_and_impossible_ones_are_one_sentence(tmp_path):

@@ -41,3 +41,11 @@ def test_every_option_says_its_default_in_a_group(monkeypatch, capsys):
     assert len(options) == len(set(options)) == len(OPTIONS)
     assert own.count("[default: ") == len(options) - 1 and "--resume" in options  # what is not gone on with, is begun
     assert "--no-bf16" not in out and re.search(r"--batch .*\[default: \(16, 32, 64, 32\)\]", own)
+
+
+def test_a_recipe_reaches_the_run(monkeypatch):
+    seen = {}
+    monkeypatch.setattr("course_lib.runs.train.train", lambda *_, **given: seen.update(given) or 0)
+    with pytest.raises(SystemExit):
+        application(["train", "language-model", "--recipe", "today"], prog_name="course")
+    assert seen["recipe"] == "today"
