@@ -183,7 +183,14 @@ class MultiHeadAttention(nn.Module):
             if causal:
                 mask = with_future_hidden(mask, query.shape[-2], key.shape[-2], query.device)  # (..., query, key)
             found, weights = self.attend(query, key, value, mask)  # (batch, heads, query, d_head)
-        return self.to_output(self.merge(found)), weights
+        return self.read_out(found, inputs), weights
+
+    def read_out(self, found: torch.Tensor, inputs: torch.Tensor) -> torch.Tensor:
+        """Return the output (batch, query, d_model) of what heads found for the inputs: (batch, heads, query, d_head).
+
+        A subclass may look at the inputs (batch, query, d_model) once more.
+        """
+        return self.to_output(self.merge(found))
 
     def split(self, vectors: torch.Tensor) -> torch.Tensor:
         """Return vectors (batch, time, heads * d_head) as (batch, heads, time, d_head); a subclass may do it itself."""

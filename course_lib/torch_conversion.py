@@ -53,6 +53,7 @@ def from_torch(theirs: nn.Module) -> nn.Module:
 @to_torch.register
 def _(ours: MultiHeadAttention) -> nn.MultiheadAttention:
     d_model, d_memory = ours.to_query.in_features, ours.to_key.in_features
+    _refuse(type(ours) is not MultiHeadAttention, f"what {type(ours).__name__} does more than MultiHeadAttention")
     _refuse(ours.heads * ours.d_head != d_model, f"{ours.heads} heads of {ours.d_head} in a d_model of {d_model}")
     _refuse(ours.attend is not scaled_dot_product_attention, f"`attend` = {ours.attend}")
     _refuse(ours.rotate is not None, f"`rotate` = {ours.rotate}")
