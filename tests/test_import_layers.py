@@ -9,7 +9,7 @@ LAYERS = [
     "__init__ project shapes seeding measurements findings claims files ranks",
     "softmax attention fused_attention tiling costs trees masks positions losses pooling",
     "recurrence convolution embedding multi_head latent_attention sinks normalisation blocks torch_conversion cache "
-    "decoding",
+    "decoding speculative",
     "models",
     "training checkpoints model_files evaluation data pretrained",
     "diagnostics inspection figures explorers diagrams schematics capstone",
