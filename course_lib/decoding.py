@@ -42,6 +42,7 @@ def generate(
     top_k: int | None = None,
     top_p: float | None = None,
     end: int | None = None,
+    min_p: float | None = None,
 ) -> torch.Tensor:
     """Write on from `prompt` (batch, time), each time with a token drawn at random: (batch, time + new).
 
@@ -54,27 +55,34 @@ def generate(
     """
 
     def draw(logits: torch.Tensor) -> torch.Tensor:
-        probabilities = sampling_probabilities(logits, temperature, top_k, top_p)  # (batch, vocab)
+        probabilities = sampling_probabilities(logits, temperature, top_k, top_p, min_p)  # (batch, vocab)
         return torch.multinomial(probabilities, 1, generator=generator).squeeze(-1)  # (batch,)
 
     return _write(next_token_logits, prompt, max_length, end, draw)
 
 
 def sampling_probabilities(
-    logits: torch.Tensor, temperature: float = 1.0, top_k: int | None = None, top_p: float | None = None
+    logits: torch.Tensor,
+    temperature: float = 1.0,
+    top_k: int | None = None,
+    top_p: float | None = None,
+    min_p: float | None = None,
 ) -> torch.Tensor:
     """Turn logits (..., vocab) into the probabilities (..., vocab) from which the next token is drawn.
 
     Logits are divided by `temperature` (0: all for the largest). Of the probabilities that follow, `top_k` keeps the k
     largest (Fan, Lewis and Dauphin, 2018), `top_p` the smallest number of the largest that have together at least this
-    share (Holtzman et al., 2020); what is kept is scaled to sum to 1. Of equal ones, those with the lower index are
-    kept. Raises ValueError for a temperature below 0, a k below 1, and a share that is not above 0 and at most 1.
+    share (Holtzman et al., 2020), `min_p` those that are at least this share of the largest one (Nguyen et al., 2024);
+    what is kept is scaled to sum to 1. Of equal ones, `top_k` and `top_p` keep those with the lower index. Raises
+    ValueError for a temperature below 0, a k below 1, and a share that is not above 0 and at most 1.
 
     >>> logits = torch.tensor([0.5, 0.3, 0.2]).log()
     >>> sampling_probabilities(logits, top_k=2)
     tensor([0.6250, 0.3750, 0.0000])
     >>> sampling_probabilities(logits, top_p=0.5)
     tensor([1., 0., 0.])
+    >>> sampling_probabilities(logits, min_p=0.5)
+    tensor([0.6250, 0.3750, 0.0000])
     """
     if not temperature >= 0:
         raise ValueError(f"`temperature` is {temperature}, expected 0 or more")
@@ -82,6 +90,8 @@ def sampling_probabilities(
         raise ValueError(f"`top_k` is {top_k}, expected at least 1")
     if top_p is not None and not 0 < top_p <= 1:
         raise ValueError(f"`top_p` is {top_p}, expected a share above 0 and at most 1")
+    if min_p is not None and not 0 < min_p <= 1:
+        raise ValueError(f"`min_p` is {min_p}, expected a share above 0 and at most 1")
     if temperature == 0:
         best = logits.argmax(dim=-1, keepdim=True)  # (..., 1)
         return torch.zeros_like(logits).scatter(-1, best, 1.0)  # (..., vocab)
@@ -94,7 +104,32 @@ def sampling_probabilities(
         before = largest.cumsum(dim=-1) - largest  # (..., vocab): what those in front have together
         largest = largest.masked_fill(before >= top_p, 0.0)
         largest = largest / largest.sum(dim=-1, keepdim=True)
+    if min_p is not None:
+        largest = largest.masked_fill(largest < min_p * largest[..., :1], 0.0)
+        largest = largest / largest.sum(dim=-1, keepdim=True)
     return torch.zeros_like(probabilities).scatter(-1, order, largest)  # back in the order of the vocabulary
+
+
+def repetition_penalty(next_token_logits: NextTokenLogits, penalty: float) -> NextTokenLogits:
+    """Return `next_token_logits` with lower logits for all tokens that stand in the text so far, the prompt included.
+
+    Where a logit is positive it is divided by the penalty, else it is multiplied, which lowers it as well. After Keskar
+    et al. (2019), who divide. Raises ValueError for a penalty below 1.
+
+    >>> even = lambda tokens: torch.tensor([[1.0, 1.0, -1.0, -1.0]])
+    >>> repetition_penalty(even, penalty=2.0)(torch.tensor([[1, 2]]))
+    tensor([[ 1.0000,  0.5000, -2.0000, -1.0000]])
+    """
+    if not penalty >= 1:
+        raise ValueError(f"`penalty` is {penalty}, expected 1 or more")
+
+    def penalised(tokens: torch.Tensor) -> torch.Tensor:
+        logits = next_token_logits(tokens)  # (batch, vocab)
+        written = logits.gather(-1, tokens)  # (batch, time)
+        lower = torch.where(written > 0, written / penalty, written * penalty)  # (batch, time)
+        return logits.scatter(-1, tokens, lower)  # (batch, vocab): what stands there twice gets the same logit twice
+
+    return penalised
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """Positions: what is added to the inputs, or done to the scores, so that attention can tell first from last."""
 
 import functools
+import math
 
 import torch
 from einops import rearrange
@@ -10,6 +11,26 @@ from course_lib.attention import attend, scaled_dot_product_attention
 from course_lib.shapes import check_shape
 
 ROTARY_BASE = 10_000  # the slowest pair needs up to this many positions for one radian
+
+
+def rotary_frequencies(width: int, base: float = ROTARY_BASE, device: torch.device | str | None = None) -> torch.Tensor:
+    """Return by how many radians each of the width / 2 pairs turns at a step to the next position: (width / 2,).
+
+    Pair i turns by base^(-2i / width), in float64. A larger `base` leaves the first pair and slows all others, the last
+    one most: Llama 3 has 500,000 (Grattafiori et al., 2024). Raises ValueError for an odd width, and for a base that is
+    not above 1.
+
+    >>> rotary_frequencies(width=4)
+    tensor([1.0000, 0.0100], dtype=torch.float64)
+    >>> rotary_frequencies(width=4, base=1_000_000)
+    tensor([1.0000, 0.0010], dtype=torch.float64)
+    """
+    if width < 2 or width % 2:
+        raise ValueError(f"the width is {width}, expected an even number: sines and cosines come in pairs")
+    if not base > 1:
+        raise ValueError(f"`base` is {base}, expected a number above 1")
+    pairs = torch.arange(0, width, 2, device=device, dtype=torch.float64)  # (width / 2,): 0, 2, 4, ...
+    return base ** (-pairs / width)
 
 
 def angles(positions: torch.Tensor, width: int) -> torch.Tensor:
@@ -24,10 +45,7 @@ def angles(positions: torch.Tensor, width: int) -> torch.Tensor:
             [2.0000, 0.0200]], dtype=torch.float64)
     """
     check_shape(positions, "time", "positions")
-    if width < 2 or width % 2:
-        raise ValueError(f"the width is {width}, expected an even number: sines and cosines come in pairs")
-    pairs = torch.arange(0, width, 2, device=positions.device, dtype=torch.float64)  # (width / 2,): 0, 2, 4, ...
-    return positions[:, None] * ROTARY_BASE ** (-pairs / width)
+    return positions[:, None] * rotary_frequencies(width, device=positions.device)
 
 
 def sinusoidal_positions(time: int, d_model: int, dtype: torch.dtype = torch.float32, start: int = 0) -> torch.Tensor:
@@ -94,20 +112,134 @@ def rotate_by_position(vectors: torch.Tensor, start: int = 0) -> torch.Tensor:
             [ 0.5403,  0.8415],
             [-0.4161,  0.9093]])
     """
+    return _rotate(vectors, start)
+
+
+class Rotation:
+    """What `rotate_by_position` does, with `frequencies` (width / 2,) of one's own: give it to attention as `rotate`.
+
+    The vectors are stretched by `scale`, too: with that of queries and of keys, their dot products grow by its square.
+
+    >>> rotate = Rotation(rotary_frequencies(width=2, base=500_000), scale=2.0)
+    >>> rotate(torch.tensor([[1.0, 0.0], [1.0, 0.0]]))
+    tensor([[2.0000, 0.0000],
+            [1.0806, 1.6829]])
+    """
+
+    def __init__(self, frequencies: torch.Tensor, scale: float = 1.0):
+        check_shape(frequencies, "pair", "frequencies")
+        self.frequencies = tuple(frequencies.tolist())  # plain numbers: by them, the table of turns is found again
+        self.scale = scale
+
+    def __call__(self, vectors: torch.Tensor, start: int = 0) -> torch.Tensor:
+        """Return vectors (..., time, width), rotated from position `start` on; errors as in `rotate_by_position`."""
+        check_shape(vectors, "... time width", "vectors", width=2 * len(self.frequencies))
+        return _rotate(vectors, start, self.frequencies, self.scale)
+
+
+def interpolated_frequencies(width: int, factor: float, base: float = ROTARY_BASE) -> torch.Tensor:
+    """Return frequencies (width / 2,) under which `factor` times as many positions cover the angles that were trained.
+
+    All pairs are slowed alike, as if positions were divided by the factor. After Chen et al. (2023). Raises ValueError
+    for a factor below 1.
+
+    >>> interpolated_frequencies(width=4, factor=4)
+    tensor([0.2500, 0.0025], dtype=torch.float64)
+    """
+    _check_factor(factor)
+    return rotary_frequencies(width, base) / factor
+
+
+def ntk_frequencies(width: int, factor: float, base: float = ROTARY_BASE) -> torch.Tensor:
+    """Return frequencies (width / 2,) of which the first stays, the last is slowed by `factor`, and the others between.
+
+    They are those of a larger base. So neighbours stay as far apart as they were, in the fast pairs, and far positions
+    cover no new angles, in the slowest. The name is by bloc97 (2023), who found it, after the neural tangent kernel;
+    see Peng et al. (2024). Raises ValueError for a factor below 1, and for a width below 4, which has no two pairs.
+
+    >>> ntk_frequencies(width=4, factor=4)
+    tensor([1.0000, 0.0025], dtype=torch.float64)
+    """
+    _check_factor(factor)
+    if width < 4:
+        raise ValueError(f"the width is {width}, expected at least 4: the first pair stays and the last is slowed")
+    # The last pair turns by base^(-(width - 2) / width): this power of the factor comes out there as 1 / factor.
+    return rotary_frequencies(width, base * factor ** (width / (width - 2)))
+
+
+def yarn_frequencies(
+    width: int,
+    factor: float,
+    trained_length: int,
+    base: float = ROTARY_BASE,
+    alpha: float = 1.0,
+    beta: float = 32.0,
+) -> torch.Tensor:
+    """Return frequencies (width / 2,) of which the fast ones stay and the slow ones are slowed by `factor`.
+
+    A pair stays that made `beta` rotations or more over the `trained_length` positions; one that made `alpha` or fewer
+    is slowed, as in `interpolated_frequencies`, since further positions would show it angles that it has never seen.
+    Between them the share that stays falls evenly from pair to pair, that is, with the logarithm of the rotations: so
+    does the code of the authors, where the formula of their paper has the rotations themselves. `yarn_scale` belongs
+    to it. After Peng et al. (2024). Raises ValueError for a factor below 1, and unless 0 < alpha < beta.
+
+    >>> yarn_frequencies(width=4, factor=4, trained_length=512)
+    tensor([1.0000, 0.0025], dtype=torch.float64)
+    """
+    _check_factor(factor)
+    if not 0 < alpha < beta:
+        raise ValueError(f"`alpha` is {alpha} and `beta` {beta}, expected 0 < alpha < beta")
+    frequencies = rotary_frequencies(width, base)  # (width / 2,)
+    rotations = trained_length * frequencies / (2 * math.pi)  # (width / 2,): over the trained length
+    share = (rotations / alpha).log() / math.log(beta / alpha)  # (width / 2,): 0 at alpha rotations, 1 at beta
+    return torch.lerp(frequencies / factor, frequencies, share.clamp(0, 1))
+
+
+def yarn_scale(factor: float) -> float:
+    """Return by how much YaRN stretches queries and keys that are to read `factor` times as far: 0.1 ln(factor) + 1.
+
+    More keys make attention flatter; scores that grow by the square of this number make up for it. The formula was
+    fitted to models by Peng et al. (2024). Raises ValueError for a factor below 1.
+
+    >>> rotate = Rotation(yarn_frequencies(width=8, factor=4, trained_length=512), scale=yarn_scale(4))
+    >>> round(rotate.scale, 3)
+    1.139
+    """
+    _check_factor(factor)
+    return 0.1 * math.log(factor) + 1
+
+
+def _check_factor(factor: float) -> None:
+    """Raise ValueError for a factor that would make the reach shorter."""
+    if not factor >= 1:
+        raise ValueError(f"`factor` is {factor}, expected 1 or more: by how much further a model is to read")
+
+
+def _rotate(
+    vectors: torch.Tensor, start: int, frequencies: tuple[float, ...] | None = None, scale: float = 1.0
+) -> torch.Tensor:
+    """Turn vectors (..., time, width) as `Rotation` does; without `frequencies` (width / 2,), by the `angles`."""
     sizes = check_shape(vectors, "... time width", "vectors")
     if start < 0:
         raise ValueError(f"`start` is {start}, expected 0 or more: no position is before the first")
     # To turn a complex number by an angle is to multiply it by the number of length 1 at that angle.
     dtype = torch.promote_types(vectors.dtype, torch.complex64)  # two 32-bit parts at least: none are of bfloat16
     end = start + sizes["time"]
-    turns = _turns(end, sizes["width"], dtype, vectors.device)[start:end]  # (time, width / 2)
+    turns = _turns(end, sizes["width"], dtype, vectors.device, frequencies, scale)[start:end]  # (time, width / 2)
     precise = vectors.to(torch.promote_types(vectors.dtype, torch.float32))  # (..., time, width)
     pairs = torch.complex(precise[..., 0::2], precise[..., 1::2])  # (..., time, width / 2): a + ib
     return torch.view_as_real(pairs * turns).flatten(-2).to(vectors.dtype)  # (..., time, width)
 
 
-def _turns(time: int, width: int, dtype: torch.dtype, device: torch.device) -> torch.Tensor:
-    """Return the complex number of length 1 at each of the `angles` of `time` positions or more: (>= time, width / 2).
+def _turns(
+    time: int,
+    width: int,
+    dtype: torch.dtype,
+    device: torch.device,
+    frequencies: tuple[float, ...] | None,
+    scale: float,
+) -> torch.Tensor:
+    """Return the complex number of length `scale` at each angle of `time` positions or more: (>= time, width / 2).
 
     Their number is a power of 2, so that few different tables are made and kept.
     """
@@ -116,14 +248,25 @@ def _turns(time: int, width: int, dtype: torch.dtype, device: torch.device) -> t
         length *= 2
     # A compiler wants to see how a table is made; everybody else, who asks at every step, gets the one that was made.
     table = _make_turns if torch.compiler.is_compiling() else _kept_turns
-    return table(length, width, dtype, device)
+    return table(length, width, dtype, device, frequencies, scale)
 
 
-def _make_turns(time: int, width: int, dtype: torch.dtype, device: torch.device) -> torch.Tensor:
+def _make_turns(
+    time: int,
+    width: int,
+    dtype: torch.dtype,
+    device: torch.device,
+    frequencies: tuple[float, ...] | None = None,
+    scale: float = 1.0,
+) -> torch.Tensor:
     with torch.inference_mode(False):  # a tensor that was made in that mode may take no part in training later
         precise = "cpu" if device.type == "mps" else device  # the graphics of a Mac have no float64
-        angle = angles(torch.arange(time, device=precise), width)  # (time, width / 2)
-        return torch.polar(torch.ones_like(angle), angle).to(device, dtype)
+        positions = torch.arange(time, device=precise)  # (time,)
+        if frequencies is None:
+            angle = angles(positions, width)  # (time, width / 2)
+        else:
+            angle = positions[:, None] * torch.tensor(frequencies, dtype=torch.float64, device=precise)
+        return torch.polar(torch.full_like(angle, scale), angle).to(device, dtype)
 
 
 _kept_turns = functools.cache(_make_turns)

@@ -21,8 +21,9 @@ def to_torch(ours: nn.Module) -> nn.Module:
 
     `MultiHeadAttention` becomes `nn.MultiheadAttention`; `TransformerBlock` becomes `nn.TransformerEncoderLayer`, or
     `nn.TransformerDecoderLayer` if it reads a memory. Raises TypeError for any other module, and ValueError for what
-    torch's classes cannot be: heads wider or narrower than d_model / heads, an `attend` of another kind, a block
-    without residual or normalisation, one whose memory has another width, or one with parts of another kind.
+    torch's classes cannot be: heads wider or narrower than d_model / heads, heads that share keys and values or
+    normalise them, maps without biases, an `attend` of another kind, a block without residual or normalisation, one
+    whose memory has another width, or one with parts of another kind.
 
     >>> ours = TransformerBlock(d_model=8, heads=2, d_hidden=16, norm="post")
     >>> inputs = torch.randn(3, 5, 8)
@@ -52,9 +53,13 @@ def from_torch(theirs: nn.Module) -> nn.Module:
 @to_torch.register
 def _(ours: MultiHeadAttention) -> nn.MultiheadAttention:
     d_model, d_memory = ours.to_query.in_features, ours.to_key.in_features
+    _refuse(type(ours) is not MultiHeadAttention, f"what {type(ours).__name__} does more than MultiHeadAttention")
     _refuse(ours.heads * ours.d_head != d_model, f"{ours.heads} heads of {ours.d_head} in a d_model of {d_model}")
     _refuse(ours.attend is not scaled_dot_product_attention, f"`attend` = {ours.attend}")
     _refuse(ours.rotate is not None, f"`rotate` = {ours.rotate}")
+    _refuse(ours.key_value_heads != ours.heads, f"{ours.key_value_heads} keys and values for {ours.heads} heads")
+    _refuse(ours.query_norm is not None, f"queries and keys normalised by {ours.query_norm}")
+    _refuse(ours.to_output.bias is None, "no biases")
     theirs = _like(ours, nn.MultiheadAttention(d_model, ours.heads, kdim=d_memory, vdim=d_memory, batch_first=True))
     _copy((counterpart, mine) for mine, counterpart in _attention_pairs(ours, theirs))
     return theirs

@@ -6,7 +6,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from course_lib.decoding import beam_search, generate, greedy_decode, sampling_probabilities
+from course_lib.decoding import beam_search, generate, greedy_decode, repetition_penalty, sampling_probabilities
 
 END = 0
 
@@ -102,11 +102,12 @@ def test_rows_that_have_finished_wait_for_the_others():
     temperature=st.floats(0.1, 5),
     top_k=st.none() | st.integers(1, 9),
     top_p=st.none() | st.floats(0.01, 1),
+    min_p=st.none() | st.floats(0.01, 1),
     seed=st.integers(0, 2**16),
 )
-def test_what_is_kept_is_the_least_that_suffices(vocab_size, temperature, top_k, top_p, seed):
+def test_what_is_kept_is_the_least_that_suffices(vocab_size, temperature, top_k, top_p, min_p, seed):
     logits = torch.randn(3, vocab_size, generator=torch.Generator().manual_seed(seed)).double()
-    kept = sampling_probabilities(logits, temperature, top_k, top_p)
+    kept = sampling_probabilities(logits, temperature, top_k, top_p, min_p)
     torch.testing.assert_close(kept.sum(dim=-1), torch.ones(3).double())
     for row, due in zip(kept, (logits / temperature).softmax(dim=-1), strict=True):
         order = sorted(range(vocab_size), key=lambda token: -due[token].item())
@@ -116,6 +117,8 @@ def test_what_is_kept_is_the_least_that_suffices(vocab_size, temperature, top_k,
         if top_p is not None:
             number = next((n for n in range(1, len(order)) if sum(shares[:n]) >= top_p), len(order))
             order = order[:number]
+        if min_p is not None:
+            order = [token for token in order if due[token] >= min_p * due[order[0]]]
         assert set(row.nonzero().flatten().tolist()) == set(order)
         torch.testing.assert_close(row[order], due[order] / due[order].sum())
 
@@ -133,7 +136,16 @@ def test_of_equal_ones_the_first_are_kept_and_no_more():
 
 
 @pytest.mark.parametrize(
-    "arguments", [{"temperature": -1}, {"temperature": math.nan}, {"top_k": 0}, {"top_p": 0}, {"top_p": 1.5}]
+    "arguments",
+    [
+        {"temperature": -1},
+        {"temperature": math.nan},
+        {"top_k": 0},
+        {"top_p": 0},
+        {"top_p": 1.5},
+        {"min_p": 0},
+        {"min_p": 1.5},
+    ],
 )
 def test_settings_outside_their_range_are_refused(arguments):
     with pytest.raises(ValueError, match=f"`{next(iter(arguments))}` is"):
@@ -152,6 +164,55 @@ def test_tokens_come_as_often_as_their_probabilities_say():
     expected = 20_000 * logits.double().exp()
     # Above 16.3, chi-square with three degrees of freedom comes once in a thousand seeds; this seed is not one of them.
     assert ((counts - expected) ** 2 / expected).sum() < 16.3
+
+
+@pytest.mark.parametrize("min_p", [0.02, 0.3, 1.0])
+def test_min_p_keeps_what_transformers_keeps(min_p):
+    from transformers import MinPLogitsWarper
+
+    logits = 2 * torch.randn(50, 9, generator=torch.Generator().manual_seed(0)).double()
+    expected = MinPLogitsWarper(min_p)(None, logits.clone()).softmax(dim=-1)
+    torch.testing.assert_close(sampling_probabilities(logits, min_p=min_p), expected, atol=1e-12, rtol=0)
+
+
+def test_of_equal_ones_min_p_keeps_all():
+    assert sampling_probabilities(torch.tensor([1.0, 2.0, 2.0]), min_p=1.0).tolist() == [0, 0.5, 0.5]
+
+
+def test_generated_text_keeps_to_min_p():
+    logits = torch.tensor([0.5, 0.3, 0.15, 0.05]).log().expand(200, -1)
+    prompt, generator = torch.zeros(200, 1, dtype=torch.long), torch.Generator().manual_seed(0)
+    drawn = generate(lambda tokens: logits, prompt, 5, generator, min_p=0.2)[:, 1:]
+    assert set(drawn.flatten().tolist()) == {0, 1, 2}
+
+
+@pytest.mark.parametrize("penalty", [1.0, 1.3, 10.0])
+def test_the_repetition_penalty_is_that_of_transformers(penalty):
+    from transformers import RepetitionPenaltyLogitsProcessor
+
+    generator = torch.Generator().manual_seed(0)
+    logits, tokens = torch.randn(20, 9, generator=generator), torch.randint(9, (20, 6), generator=generator)
+    kept = logits.clone()
+    penalised = repetition_penalty(lambda so_far: logits, penalty)(tokens)
+    assert torch.equal(penalised, RepetitionPenaltyLogitsProcessor(penalty)(tokens, logits.clone()))
+    assert torch.equal(logits, kept)  # what a model returned is not written to
+    assert torch.equal(penalised, logits) == (penalty == 1)
+
+
+def test_under_a_high_penalty_no_token_is_written_twice_whoever_writes():
+    shifted = lambda tokens: chain(3, vocab_size=6)(tokens) - 9  # noqa: E731  # all below 0: multiplied
+    unlike, prompt = repetition_penalty(shifted, 1e6), torch.tensor([[1, 2]])
+    written = greedy_decode(unlike, prompt, None, max_length=4)[0].tolist()
+    drawn = generate(unlike, prompt, 4, torch.Generator().manual_seed(0))[0].tolist()
+    [found] = beam_search(unlike, prompt, end=9, width=1, max_length=4)
+    assert len(set(written)) == len(set(drawn)) == 6 and list(found.tokens) == written[2:]
+    assert len(set(greedy_decode(shifted, prompt, None, max_length=4)[0].tolist())) < 6
+
+
+@pytest.mark.parametrize("penalty", [0.5, math.nan])
+def test_a_penalty_that_rewards_is_refused(penalty):
+    with pytest.raises(ValueError, match=f"`penalty` is {penalty}, expected 1 or more"):
+        repetition_penalty(chain(0), penalty)
 
 
 def test_generated_text_repeats_itself_under_one_seed_and_ends():

@@ -1,6 +1,6 @@
 """Positions: the codes against their formulas, and what is claimed of them."""
 
-from math import cos, sin
+from math import cos, log, pi, sin
 
 import pytest
 import torch
@@ -8,18 +8,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from course_lib.attention import scaled_dot_product_attention
+from course_lib.cache import KeyValueCache
 from course_lib.diagnostics import permutation_error
 from course_lib.masks import causal_mask
 from course_lib.multi_head import MultiHeadAttention
 from course_lib.positions import (
     DistanceBiasedAttention,
     LearnedPositions,
+    Rotation,
     angles,
     distance_bias,
+    interpolated_frequencies,
+    ntk_frequencies,
     rotary_attention,
+    rotary_frequencies,
     rotate_by_position,
     shift_matrix,
     sinusoidal_positions,
+    yarn_frequencies,
+    yarn_scale,
 )
 
 even = st.integers(1, 8).map(lambda half: 2 * half)
@@ -154,6 +161,119 @@ def test_distance_bias_is_a_look_up_by_clipped_offset(heads, reach, query, more)
             assert torch.equal(bias[:, i, j], table[:, offset + reach])
 
 
+def rotated_pair_by_pair(vectors, start, turn, scale):
+    """Each pair as a loop; `turn(position, pair)` is its angle."""
+    rotated = torch.empty_like(vectors)
+    for t in range(vectors.shape[0]):
+        for pair in range(vectors.shape[1] // 2):
+            angle, (a, b) = turn(start + t, pair), vectors[t, 2 * pair : 2 * pair + 2].tolist()
+            rotated[t, 2 * pair] = scale * (a * cos(angle) - b * sin(angle))
+            rotated[t, 2 * pair + 1] = scale * (a * sin(angle) + b * cos(angle))
+    return rotated
+
+
+def yarn_turn(pair, width, factor, trained_length, base, alpha, beta):
+    """What a pair turns at a step, by cases."""
+    turn = base ** (-2 * pair / width)
+    rotations = trained_length * turn / (2 * pi)
+    if rotations >= beta:
+        return turn
+    if rotations <= alpha:
+        return turn / factor
+    stays = (log(rotations) - log(alpha)) / (log(beta) - log(alpha))
+    return stays * turn + (1 - stays) * turn / factor
+
+
+@given(
+    time=st.integers(1, 5),
+    width=st.integers(2, 8).map(lambda half: 2 * half),
+    start=st.integers(0, 20),
+    base=st.floats(2, 1e6),
+    factor=st.floats(1, 50),
+    seed=st.integers(0, 2**16),
+)
+def test_other_frequencies_are_their_formulas(time, width, start, base, factor, seed):
+    vectors = torch.randn(time, width, dtype=torch.float64, generator=torch.Generator().manual_seed(seed))
+    trained = {"trained_length": 300, "alpha": 2.0, "beta": 17.0}
+    stretched_base = base * factor ** (width / (width - 2))
+    for frequencies, scale, turn in (
+        (rotary_frequencies(width, base), 1.0, lambda t, pair: t * base ** (-2 * pair / width)),
+        (interpolated_frequencies(width, factor, base), 1.0, lambda t, pair: t / factor * base ** (-2 * pair / width)),
+        (ntk_frequencies(width, factor, base), 1.0, lambda t, pair: t * stretched_base ** (-2 * pair / width)),
+        (
+            yarn_frequencies(width, factor, base=base, **trained),
+            yarn_scale(factor),
+            lambda t, pair: t * yarn_turn(pair, width, factor, base=base, **trained),
+        ),
+    ):
+        expected = rotated_pair_by_pair(vectors, start, turn, scale)
+        torch.testing.assert_close(Rotation(frequencies, scale)(vectors, start), expected, atol=1e-12, rtol=0)
+    assert yarn_scale(factor) == pytest.approx(0.1 * log(factor) + 1, abs=1e-12)
+
+
+def of_transformers(kind, width, base, trained_length, seq_len=None, **parameters):
+    """The inverse frequencies and the scale of the library `transformers`, in float32."""
+    from transformers import LlamaConfig
+    from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
+
+    config = LlamaConfig(
+        hidden_size=2 * width,
+        num_attention_heads=2,
+        max_position_embeddings=trained_length,
+        rope_parameters={"rope_type": kind, "rope_theta": base, **parameters},
+    )
+    return ROPE_INIT_FUNCTIONS[kind](config, device="cpu", seq_len=seq_len)
+
+
+@pytest.mark.parametrize("width", [16, 64, 128])
+@pytest.mark.parametrize("base", [10_000.0, 500_000.0])
+@pytest.mark.parametrize("factor", [1.0, 4.0, 32.0])
+def test_other_frequencies_are_those_of_transformers(width, base, factor):
+    def same(ours, theirs):
+        torch.testing.assert_close(ours.float(), theirs, atol=0, rtol=2e-6)
+
+    trained = 4096
+    same(
+        interpolated_frequencies(width, factor, base), of_transformers("linear", width, base, trained, factor=factor)[0]
+    )
+    # Theirs is computed anew as a text grows: at `factor` times the trained length, with a factor of 1 of their own.
+    longer = {"seq_len": int(factor * trained), "factor": 1.0}
+    same(ntk_frequencies(width, factor, base), of_transformers("dynamic", width, base, trained, **longer)[0])
+    # By default theirs rounds the ends of the blend to whole pairs.
+    exact = {"factor": factor, "original_max_position_embeddings": trained, "truncate": False}
+    frequencies, scale = of_transformers("yarn", width, base, trained, **exact)
+    same(yarn_frequencies(width, factor, trained, base), frequencies)
+    assert yarn_scale(factor) == pytest.approx(scale, abs=1e-12)
+
+
+def test_the_frequencies_of_the_default_rotate_as_the_default_does_bit_by_bit():
+    for dtype in (torch.float64, torch.float32, torch.bfloat16):
+        vectors = torch.randn(2, 7, 12).to(dtype)
+        rotated = Rotation(rotary_frequencies(12))(vectors, start=5)
+        assert torch.equal(rotated, rotate_by_position(vectors, start=5)) and rotated.dtype == dtype
+
+
+@pytest.mark.parametrize("scale", [1.0, 1.5])
+def test_a_rotation_serves_heads_with_a_cache_and_a_compiler(scale):
+    rotate = Rotation(yarn_frequencies(8, factor=4, trained_length=64), scale)
+    attention = MultiHeadAttention(16, heads=2, rotate=rotate).double()
+    inputs, cache = torch.randn(3, 6, 16, dtype=torch.float64), KeyValueCache()
+    whole, _ = attention(inputs, causal=True)
+    parts = [attention(inputs[:, [time]], cache=cache, causal=True)[0] for time in range(6)]
+    torch.testing.assert_close(torch.cat(parts, dim=1), whole, atol=1e-12, rtol=0)
+    compiled = torch.compile(rotate, backend="eager", fullgraph=True)
+    assert torch.equal(compiled(inputs[..., :8], 3), rotate(inputs[..., :8], 3))
+    assert torch.autograd.gradcheck(rotate, torch.randn(3, 8, dtype=torch.float64, requires_grad=True))
+
+
+def test_two_rotations_do_not_share_a_table():
+    vectors = torch.randn(4, 6)
+    rotated = [
+        Rotation(rotary_frequencies(6, base), scale)(vectors) for base, scale in ((10, 1.0), (20, 1.0), (10, 2.0))
+    ]
+    assert not torch.equal(rotated[0], rotated[1]) and torch.equal(rotated[2], 2 * rotated[0])
+
+
 def test_a_table_of_zeros_changes_nothing_and_a_large_entry_draws_the_eye():
     vectors = torch.randn(3, 2, 2, 5, 4).unbind()  # query, key, value (batch, heads, time, d_head)
     attention = DistanceBiasedAttention(heads=2, reach=2)
@@ -202,6 +322,20 @@ def test_gradients_are_right():
         (lambda: rotate_by_position(torch.zeros(3, 5)), "the width is 5, expected an even number"),
         (lambda: rotate_by_position(torch.zeros(3)), "expected (..., time, width)"),
         (lambda: rotate_by_position(torch.zeros(3, 4), start=-1), "`start` is -1, expected 0 or more"),
+        (lambda: rotary_frequencies(5), "the width is 5, expected an even number"),
+        (lambda: rotary_frequencies(4, base=1), "`base` is 1, expected a number above 1"),
+        (lambda: ntk_frequencies(2, factor=4), "the width is 2, expected at least 4"),
+        (lambda: interpolated_frequencies(4, factor=0.5), "`factor` is 0.5, expected 1 or more"),
+        (lambda: ntk_frequencies(4, factor=0.5), "`factor` is 0.5, expected 1 or more"),
+        (lambda: yarn_frequencies(4, factor=0.5, trained_length=9), "`factor` is 0.5, expected 1 or more"),
+        (lambda: yarn_scale(0.5), "`factor` is 0.5, expected 1 or more"),
+        (lambda: yarn_frequencies(4, 2, 9, alpha=3, beta=3), "`alpha` is 3 and `beta` 3, expected 0 < alpha < beta"),
+        (lambda: Rotation(torch.ones(2, 2)), "`frequencies` has shape (2, 2), expected (pair)"),
+        (
+            lambda: Rotation(torch.ones(2))(torch.zeros(3, 6)),
+            "`vectors` has shape (3, 6), expected (..., time, width=4)",
+        ),
+        (lambda: Rotation(torch.ones(2))(torch.zeros(3, 4), start=-1), "`start` is -1, expected 0 or more"),
         (lambda: LearnedPositions(4, 2)(torch.zeros(1, 5, 2)), "`inputs` has 5 positions, expected at most 4"),
         (lambda: LearnedPositions(4, 2)(torch.zeros(1, 3, 3)), "expected (..., time, d_model=2)"),
         (lambda: distance_bias(torch.zeros(2, 4), 3, 3), "`table` has 4 columns"),

@@ -10,7 +10,7 @@ from torch.nn import functional
 from course_lib.blocks import FeedForward, SwiGLU, TransformerBlock
 from course_lib.masks import causal_mask, padding_mask
 from course_lib.multi_head import MultiHeadAttention
-from course_lib.normalisation import RMSNorm
+from course_lib.normalisation import LayerNorm, RMSNorm
 from course_lib.positions import rotary_attention, rotate_by_position
 from course_lib.torch_conversion import from_torch, to_torch
 from tests.course_lib.parameters import start_anywhere
@@ -120,6 +120,9 @@ def test_the_copy_shares_no_memory():
         (to_torch, MultiHeadAttention(8, 2, d_head=8), "2 heads of 8 in a d_model of 8"),
         (to_torch, MultiHeadAttention(8, 2, attend=rotary_attention), "`attend` = <function rotary_attention"),
         (to_torch, MultiHeadAttention(8, 2, rotate=rotate_by_position), "`rotate` = <function rotate_by_position"),
+        (to_torch, MultiHeadAttention(8, 4, key_value_heads=2), "2 keys and values for 4 heads"),
+        (to_torch, MultiHeadAttention(8, 2, normalise_heads=LayerNorm), "queries and keys normalised by LayerNorm()"),
+        (to_torch, MultiHeadAttention(8, 2, bias=False), "no biases"),
         (to_torch, TransformerBlock(8, 2, 12, attend=rotary_attention), "`attend` = <function rotary_attention"),
         (to_torch, TransformerBlock(8, 2, 12, norm=None), "no normalisation"),
         (to_torch, TransformerBlock(8, 2, 12, make_norm=RMSNorm), "RMSNorm in the place of LayerNorm"),

@@ -1,0 +1,107 @@
+"""Speculative decoding: a small model writes ahead, and a large one reads what it wrote in a single call.
+
+A large model takes about as long for a few positions as for one, because most of the time goes into reading its
+weights. So it need not be asked for each token: it judges several guesses at once, and what is written has exactly the
+probabilities that it would have with the large model alone.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+
+from course_lib.decoding import NextTokenLogits, sampling_probabilities
+from course_lib.shapes import check_shape
+
+LastLogits = Callable[[torch.Tensor, int], torch.Tensor]
+
+
+@dataclass(frozen=True)
+class Speculation:
+    """What was written, and what it took.
+
+    `tokens` (1, time + new) begin with the prompt. The small model `drafted` so many tokens, of which so many were
+    `accepted`, in so many `calls` of the large model.
+    """
+
+    tokens: torch.Tensor
+    drafted: int
+    accepted: int
+    calls: int
+
+
+@torch.no_grad()
+def speculative_decode(
+    draft_logits: NextTokenLogits,
+    last_logits: LastLogits,
+    prompt: torch.Tensor,
+    max_length: int,
+    generator: torch.Generator,
+    drafts: int = 4,
+    temperature: float = 1.0,
+    top_k: int | None = None,
+    top_p: float | None = None,
+    end: int | None = None,
+    min_p: float | None = None,
+) -> Speculation:
+    """Write on from `prompt` (1, time) as `generate` does with a large model, which is called less often.
+
+    The small model is `draft_logits`, a function as everywhere in `course_lib.decoding`. The large one is
+    `last_logits(tokens, last)`: from tokens (1, time), the logits (1, last, vocab) of what follows each of the `last`
+    positions; with a `LanguageModel`, `lambda tokens, last: model(tokens)[:, -last:]`. In each round the small model
+    draws `drafts` tokens, and the large one keeps those up to the first that it rejects, and adds one of its own.
+
+    A token that has the probability q with the small model and p with the large one is accepted with min(1, p / q). In
+    place of one that is rejected, a token is drawn from the positive part of p - q, of which the small model gave too
+    little. Both together draw from p. After Leviathan, Kalman and Matias (2023) and Chen et al. (2023). Raises
+    ValueError for less than one draft, and as `sampling_probabilities` does.
+
+    >>> counts_up = lambda tokens, last: torch.nn.functional.one_hot(tokens[:, -last:] + 1, 10).float()
+    >>> counts_to_four = lambda tokens: torch.nn.functional.one_hot((tokens[:, -1] + 1) % 5, 10).float()
+    >>> speculative_decode(counts_to_four, counts_up, torch.tensor([[1]]), 5, torch.Generator(), temperature=0)
+    Speculation(tokens=tensor([[1, 2, 3, 4, 5, 6]]), drafted=4, accepted=3, calls=2)
+    """
+    check_shape(prompt, "1 time", "prompt")
+    if drafts < 1:
+        raise ValueError(f"`drafts` is {drafts}, expected at least 1")
+
+    def probabilities(logits: torch.Tensor) -> torch.Tensor:
+        # In float64, in which p and q sum to 1 so closely that of two that differ something is left of p - q.
+        return sampling_probabilities(logits.double(), temperature, top_k, top_p, min_p)  # (1, ..., vocab)
+
+    tokens, drafted, accepted, calls = prompt, 0, 0, 0
+    longest, finished = prompt.shape[1] + max_length, False
+    while tokens.shape[1] < longest and not finished:
+        guessed, small = tokens, []  # (1, time + guesses), and for each guess (1, vocab)
+        for _ in range(min(drafts, longest - tokens.shape[1] - 1)):  # one place is for a token of the large model
+            small.append(probabilities(draft_logits(guessed)))
+            token = torch.multinomial(small[-1], 1, generator=generator)  # (1, 1)
+            guessed = torch.cat([guessed, token], dim=1)
+            if token.item() == end:
+                break
+        logits = last_logits(guessed, len(small) + 1)  # (1, guesses + 1, vocab)
+        check_shape(logits, "1 last vocab", "last_logits(tokens, last)", last=len(small) + 1)
+        guesses = guessed[0, tokens.shape[1] :]  # (guesses,)
+        kept, token = _judge(guesses, small, probabilities(logits)[0], generator)
+        drafted, accepted, calls = drafted + len(small), accepted + kept, calls + 1
+        new = torch.cat([guesses[:kept], token])  # (new,)
+        if end is not None and (new == end).any():
+            new, finished = new[: (new == end).int().argmax() + 1], True
+        tokens = torch.cat([tokens, new.unsqueeze(0)], dim=1)  # (1, time + new)
+    return Speculation(tokens, drafted, accepted, calls)
+
+
+def _judge(
+    guesses: torch.Tensor, small: list[torch.Tensor], large: torch.Tensor, generator: torch.Generator
+) -> tuple[int, torch.Tensor]:
+    """Return how many of the guesses (guesses,) are kept, from the first on, and the token (1,) that follows them.
+
+    `small` has the probabilities (1, vocab) from which each guess was drawn, `large` (guesses + 1, vocab) those of the
+    large model for the same places and for the one after them.
+    """
+    for place, (token, q, p) in enumerate(zip(guesses, small, large[:-1], strict=True)):
+        acceptance = (p[token] / q[0, token]).clamp(max=1)  # ()
+        if not torch.bernoulli(acceptance, generator=generator):
+            rest = (p - q[0]).clamp(min=0)  # (vocab,): need not sum to 1, for `multinomial` divides by the sum
+            return place, torch.multinomial(rest, 1, generator=generator)
+    return len(guesses), torch.multinomial(large[-1], 1, generator=generator)
