@@ -2,8 +2,6 @@
 
 from functools import partial
 
-from torch import nn
-
 from course_lib.blocks import SwiGLU, gated_d_hidden
 from course_lib.embedding import TokenEmbedding
 from course_lib.models.language_model import LanguageModel
@@ -58,22 +56,9 @@ def todays_language_model(
         d_hidden=gated_d_hidden(4 * d_model),
         dropout=dropout,
         make_norm=RMSNorm,
-        make_attention=attention_without_biases,
+        make_attention=partial(MultiHeadAttention, bias=False),
         make_feed_forward=SwiGLU,
     )
-
-
-def attention_without_biases(*arguments, **named) -> MultiHeadAttention:
-    """Return a `MultiHeadAttention` of these arguments whose linear maps have no biases.
-
-    >>> [name for name, _ in attention_without_biases(d_model=8, heads=2).named_parameters()]
-    ['to_query.weight', 'to_key.weight', 'to_value.weight', 'to_output.weight']
-    """
-    attention = MultiHeadAttention(*arguments, **named)
-    for layer in attention.children():
-        if isinstance(layer, nn.Linear):
-            layer.bias = None
-    return attention
 
 
 RECIPES = {"2017": language_model_of_2017, "today": todays_language_model}
