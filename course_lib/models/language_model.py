@@ -158,6 +158,36 @@ class LanguageModel(nn.Module):
 
         return next_token_logits
 
+    def last_logits_scorer(self) -> Callable[[torch.Tensor, int], torch.Tensor]:
+        """Return a function that gives the logits after each of the last positions of a text: to judge a draft.
+
+        From tokens (batch, time) and a number `last` it returns (batch, last, vocab), and reads no more than the last
+        positions and what has changed since the call before: where the end of a text is written anew, as after a draft
+        that was rejected, it goes on from what stays. A text that has outgrown `max_length` is read anew for each of
+        the last positions. Raises ValueError unless `last` is from 1 to time.
+
+        >>> last_logits = LanguageModel(vocab_size=96, max_length=32).last_logits_scorer()
+        >>> last_logits(torch.zeros(2, 20, dtype=torch.long), 5).shape
+        torch.Size([2, 5, 96])
+        """
+
+        def read(tokens: torch.Tensor, caches: list[BlockCache], origin: torch.Tensor) -> torch.Tensor:
+            return self.to_logits(self._stages(tokens, caches=caches)[-1])  # (batch, new, vocab)
+
+        cached = CachedDecoder(read, len(self.blocks))
+
+        def last_logits(tokens: torch.Tensor, last: int) -> torch.Tensor:
+            time = check_shape(tokens, "batch time", "tokens")["time"]
+            if not 1 <= last <= time:
+                raise ValueError(f"`last` is {last}, expected 1 to {time}, the number of positions")
+            if time > self.max_length:
+                ends = range(time - last + 1, time + 1)
+                return torch.stack([self.next_token_logits(tokens[:, :end]) for end in ends], dim=1)
+            cached.step_back(tokens, last)
+            return cached(tokens)[:, -last:]  # (batch, last, vocab)
+
+        return last_logits
+
     def _stages(
         self, tokens: torch.Tensor, starts: torch.Tensor | None = None, caches: list[BlockCache] | None = None
     ) -> list[torch.Tensor]:
