@@ -278,9 +278,20 @@ def test_another_text_is_read_from_its_beginning():
         close(writer(tokens), model.next_token_logits(tokens))
 
 
+def test_a_decoder_may_step_back_over_all_that_it_has_read():
+    read = []
+    cached = CachedDecoder(lambda tokens, *_: read.append(tokens.tolist()) or torch.zeros(1, 5), layers=0)
+    for last in (1, 3, 7):  # as much as the text, or more
+        cached.step_back(torch.tensor([[1, 2, 3]]), last)
+        cached(torch.tensor([[1, 2, 3]]))
+    assert read == [[[1, 2, 3]]] * 3
+
+
 def test_a_cached_function_takes_tokens_only():
-    with pytest.raises(ValueError, match=r"`tokens` has shape \(3,\), expected \(batch, time\)"):
-        CachedDecoder(lambda *_: None, layers=1)(torch.zeros(3))
+    cached = CachedDecoder(lambda *_: None, layers=1)
+    for take in (cached, cached.step_back):
+        with pytest.raises(ValueError, match=r"`tokens` has shape \(3,\), expected \(batch, time\)"):
+            take(torch.zeros(3))
 
 
 def test_without_a_causal_mask_a_cache_would_lie():
