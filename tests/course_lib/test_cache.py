@@ -280,7 +280,7 @@ def test_another_text_is_read_from_its_beginning():
 
 def test_a_decoder_may_step_back_over_all_that_it_has_read():
     read = []
-    cached = CachedDecoder(lambda tokens, *_: read.append(tokens.tolist()) or torch.zeros(1, 5), layers=0)
+    cached = CachedDecoder(lambda tokens, *_: read.append(tokens.tolist()) or torch.zeros(1, 5), layers=1)
     for last in (1, 3, 7):  # as much as the text, or more
         cached.step_back(torch.tensor([[1, 2, 3]]), last)
         cached(torch.tensor([[1, 2, 3]]))
