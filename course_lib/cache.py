@@ -55,6 +55,15 @@ class KeyValueCache:
         self.length = end
         return self.contents
 
+    def truncate(self, length: int) -> None:
+        """Keep the first `length` positions and forget the others, whose places are written again.
+
+        Raises ValueError for a length below 0 or above that of the cache.
+        """
+        if not 0 <= length <= self.length:
+            raise ValueError(f"`length` is {length}, expected 0 to {self.length}, the positions that are kept")
+        self.length = length
+
     def select(self, rows: torch.Tensor) -> None:
         """Go on with these rows (row,) of the batch, in this order: any of them, any number of times."""
         self._key, self._value = self._key[rows], self._value[rows]  # (row, heads, capacity, d_head)
@@ -84,6 +93,10 @@ class BlockCache:
         """How many tokens were read."""
         return self.own.length
 
+    def truncate(self, length: int) -> None:
+        """Keep the first `length` of the own tokens; the memory stays."""
+        self.own.truncate(length)
+
     def select(self, rows: torch.Tensor) -> None:
         """Go on with these rows (row,) of the batch."""
         for cache in (self.own, self.memory):
@@ -96,7 +109,7 @@ class CachedDecoder:
 
     The answer is that of reading everything anew; the cache shows in the time alone. Rows may come back in another
     order, or several times, as those of a beam do: each row goes on from a row that it begins with. Where there is
-    none, everything is forgotten and read again.
+    none, everything is forgotten and read again; `step_back`, if it is called before, forgets only what differs.
 
     `read(tokens, caches, origin)` reads new tokens (batch, new) behind what the caches hold, one `BlockCache` for each
     layer, and returns logits (batch, vocab); `origin` (batch,) says from which row of the first call each row
@@ -121,6 +134,33 @@ class CachedDecoder:
         """Return the logits (batch, vocab) of the token after tokens (batch, time)."""
         check_shape(tokens, "batch time", "tokens")
         return self._logits(tokens).clone()  # what was made in inference mode could not be changed in place
+
+    def step_back(self, tokens: torch.Tensor, last: int = 1) -> None:
+        """Forget the positions from which on tokens (batch, time) differ from what is kept, and their `last` ones.
+
+        So a text of which the end was written anew goes on from where it is the same, and `read` gets the `last`
+        positions in any case. Every row stays in its place; with another number of rows, everything is forgotten.
+
+        >>> reads = []
+        >>> def read(tokens, caches, origin):
+        ...     reads.append(tokens.tolist())
+        ...     return torch.zeros(len(tokens), 5)
+        >>> next_token_logits = CachedDecoder(read, layers=0)
+        >>> for text in ([1, 2, 3, 4], [1, 2, 4, 4, 4]):
+        ...     next_token_logits.step_back(torch.tensor([text]))
+        ...     logits = next_token_logits(torch.tensor([text]))
+        >>> reads
+        [[[1, 2, 3, 4]], [[4, 4, 4]]]
+        """
+        check_shape(tokens, "batch time", "tokens")
+        if self._known is None or len(tokens) != len(self._known):
+            return self._forget(tokens)
+        time = min(self._known.shape[1], max(tokens.shape[1] - last, 0))
+        differ = (tokens[:, :time] != self._known[:, :time]).any(dim=0)  # (time,)
+        length = int(differ.int().argmax()) if differ.any() else time
+        self._known = self._known[:, :length]  # (batch, length)
+        for cache in self._caches:
+            cache.truncate(length)
 
     @torch.inference_mode()  # as no_grad, and views and versions are not kept track of either
     def _logits(self, tokens: torch.Tensor) -> torch.Tensor:

@@ -48,8 +48,9 @@ def speculative_decode(
 
     The small model is `draft_logits`, a function as everywhere in `course_lib.decoding`. The large one is
     `last_logits(tokens, last)`: from tokens (1, time), the logits (1, last, vocab) of what follows each of the `last`
-    positions; with a `LanguageModel`, `lambda tokens, last: model(tokens)[:, -last:]`. In each round the small model
-    draws `drafts` tokens, and the large one keeps those up to the first that it rejects, and adds one of its own.
+    positions. A `LanguageModel` gives both, by `last_logits_scorer()`, which keeps what stays after a draft that was
+    rejected: as small model, `lambda tokens: last_logits(tokens, 1)[:, -1]`. In each round the small model draws
+    `drafts` tokens, and the large one keeps those up to the first that it rejects, and adds one of its own.
 
     A token that has the probability q with the small model and p with the large one is accepted with min(1, p / q). In
     place of one that is rejected, a token is drawn from the positive part of p - q, of which the small model gave too

@@ -8,7 +8,7 @@ from IPython.display import HTML
 from course_lib.data.negations import PADDING, VOCABULARY, review
 from course_lib.diagrams import number
 from course_lib.explorers.markup import bar, explorer, table
-from course_lib.explorers.weights import packed
+from course_lib.explorers.weights import check_parts, packed
 from course_lib.models.classifier import SequenceClassifier
 from course_lib.shapes import check_shape
 
@@ -22,7 +22,7 @@ def explore_hiding(model: SequenceClassifier, reviews: torch.Tensor) -> HTML:
     `reviews` is (review, time), indices into the vocabulary of `course_lib.data.negations`. A word that is hidden gets
     padding in its place: nobody attends to it, and it is not in the mean. The explorer begins with the first review,
     and the page holds the weights of the model in 16 bits each. Raises ValueError for a model that does not pool by the
-    mean, or has not these two classes and these words.
+    mean, or has not these two classes and these words, or has a part that the page does not compute.
 
     >>> words = torch.tensor([[VOCABULARY.index(word) for word in ("the", "plot", "was", "good", "<pad>")]])
     >>> shown = explore_hiding(SequenceClassifier(len(VOCABULARY), classes=2), words)
@@ -36,6 +36,7 @@ def explore_hiding(model: SequenceClassifier, reviews: torch.Tensor) -> HTML:
             f"`model` pools by {model.pool!r}, with padding {model.padding}, {sizes[0]} words and {sizes[1]} classes, "
             f"expected 'mean', {PADDING}, {len(VOCABULARY)} and {len(CLASSES)}"
         )
+    check_parts(model)
     logits = model(reviews[:1])[0]  # (classes,)
     blame, praise = logits.tolist()
     said = [f"<td>{number(each)}</td>" for each in (blame, praise, praise - blame)]

@@ -6,7 +6,7 @@ import torch
 from IPython.display import HTML
 
 from course_lib.explorers.markup import bar, explorer, table
-from course_lib.explorers.weights import packed
+from course_lib.explorers.weights import check_parts, packed
 from course_lib.inspection import record_attention
 from course_lib.models.attention_only import AttentionOnly
 
@@ -35,7 +35,7 @@ def explore_induction(model: AttentionOnly, sequence: str) -> HTML:
     much of its weight goes there, as the mean over the queries that have such a position. The explorer begins with
     `sequence` and with the head that has the largest share, and the page holds the weights of the model in 16 bits
     each. Raises ValueError for a sequence that is empty, longer than what the model reads, or has letters that are none
-    of its tokens, and for a model of more than 36 tokens.
+    of its tokens, and for a model that has more than 36 tokens, or a part that the page does not compute.
 
     >>> shown = explore_induction(AttentionOnly(vocab_size=32, max_length=40), "catca")
     >>> shown.data.count('class="match"'), "Layer" in shown.data
@@ -47,6 +47,7 @@ def explore_induction(model: AttentionOnly, sequence: str) -> HTML:
         raise ValueError(f"`model` has {vocab_size} tokens, expected at most {len(LETTERS)}")
     if not 1 <= len(sequence) <= len(model.positions) or set(sequence) - set(letters):
         raise ValueError(f"`sequence` is {sequence!r}, expected 1 to {len(model.positions)} letters of {letters}")
+    check_parts(model)
     tokens = torch.tensor([letters.index(each) for each in sequence])  # (time,)
     with record_attention(model) as maps:
         probabilities = model(tokens.unsqueeze(0))[0, -1].softmax(dim=-1)  # (vocab,)

@@ -4,12 +4,14 @@ from html import escape
 
 import torch
 from IPython.display import HTML
+from torch import nn
 
 from course_lib.data.python_reference import CHARACTERS, encode
 from course_lib.explorers.markup import bar, explorer, table
-from course_lib.explorers.weights import packed
+from course_lib.explorers.weights import check_parts, packed
 from course_lib.inspection import record_attention
 from course_lib.models.language_model import LanguageModel
+from course_lib.positions import rotate_by_position
 
 ROWS = 10  # characters that the table names
 NAMES = {" ": "space", "\n": "new line"}
@@ -22,7 +24,8 @@ def explore_text(model: LanguageModel, prompt: str, layer: int = 1, head: int = 
     The reader chooses temperature, top-k and top-p, and a layer and a head (numbered from 1), whose attention weights
     of the last position shade the text. The explorer begins with `prompt`, and the page holds the weights of the model
     in 16 bits each. Raises ValueError for an empty prompt, for one that is longer than what the model reads, for a
-    layer or a head that it has not, and for a model that has other characters, or positions other than rotations.
+    layer or a head that it has not, and for a model that has other characters, positions other than rotations, or
+    another part that the page does not compute.
 
     >>> model = LanguageModel(vocab_size=len(CHARACTERS), max_length=8)
     >>> shown = explore_text(model, "if x")
@@ -32,6 +35,9 @@ def explore_text(model: LanguageModel, prompt: str, layer: int = 1, head: int = 
     heads, layers = model.blocks[0].attention.heads, len(model.blocks)
     if model.positions is not None or len(model.embed.weight) != len(CHARACTERS):
         raise ValueError(f"`model` must have rotary positions and the {len(CHARACTERS)} characters of python_reference")
+    if type(model.embed) is not nn.Embedding or model.unembed is not None:
+        raise ValueError("`model` must have one table, an nn.Embedding, for its tokens and for its output")
+    check_parts(model, rotate_by_position)
     if not 1 <= len(prompt) <= model.max_length:
         raise ValueError(f"`prompt` has {len(prompt)} characters, expected 1 to {model.max_length}")
     if not (1 <= layer <= layers and 1 <= head <= heads):

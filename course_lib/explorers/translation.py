@@ -6,7 +6,7 @@ from IPython.display import HTML
 from course_lib.data.number_names import END, START, VOCABULARY, names, spelled
 from course_lib.decoding import greedy_decode
 from course_lib.explorers.markup import explorer, table
-from course_lib.explorers.weights import packed
+from course_lib.explorers.weights import check_parts, packed
 from course_lib.inspection import record_attention
 from course_lib.models.encoder_decoder import EncoderDecoder
 
@@ -17,12 +17,14 @@ LONGEST = 20  # tokens
 def explore_translation(model: EncoderDecoder, number: int) -> HTML:
     """Return an explorer in which the reader types a number below a million and the model writes its German name.
 
-    The page holds the weights of `model` in 16 bits each. It begins with `number`.
+    The page holds the weights of `model` in 16 bits each. It begins with `number`. Raises ValueError for a model with a
+    part that the page does not compute.
 
     >>> shown = explore_translation(EncoderDecoder(len(VOCABULARY)), 49)
     >>> '<th scope="col"><span>forty</span></th><th scope="col"><span>nine</span></th>' in shown.data
     True
     """
+    check_parts(model)
     pair = names(torch.tensor([number]))
     prompt = torch.full((1, 1), START)  # (1, 1)
     written = greedy_decode(model.next_token_scorer(pair.source), prompt, END, LONGEST)  # (1, 1 + m)

@@ -42,8 +42,9 @@ def learned_positions(max_length: int, d_model: int) -> nn.Parameter:
 class LanguageModel(nn.Module):
     """Give the logits of the next token at every position of at most `max_length` tokens: a stack of causal blocks.
 
-    The table of token vectors is the output, too. `attend` serves every block; `d_hidden` is four times `d_model`
-    unless it is given. After Radford et al. (2018, 2019), with the positions of Su et al. (2021).
+    The table of token vectors is the output, too, unless `make_unembed` makes another. `attend` serves every block;
+    `d_hidden` is four times `d_model` unless it is given. After Radford et al. (2018, 2019), with the positions of Su
+    et al. (2021).
 
     The last arguments are the parts that may be exchanged; `course_lib.models.recipes` has two whole models of them.
     `norm` ("pre", "post" or None), `make_norm`, `make_attention`, `make_feed_forward` and `rotate` are those of
@@ -51,7 +52,8 @@ class LanguageModel(nn.Module):
     output. `make_embedding(vocab_size, d_model)` gives a module that turns tokens into vectors and has the table as its
     `weight`. Positions enter as rotations of queries and keys by `rotate`, or as the rows of the table (max_length,
     d_model) that `make_positions(max_length, d_model)` gives, which are added to the tokens: such are
-    `learned_positions` and `sinusoidal_positions`.
+    `learned_positions` and `sinusoidal_positions`. `make_unembed(d_model, vocab_size)` gives a module that turns the
+    last vectors into logits, such as `nn.Linear`.
 
     >>> model = LanguageModel(vocab_size=96, max_length=32)
     >>> model(torch.zeros(2, 20, dtype=torch.long)).shape
@@ -78,6 +80,7 @@ class LanguageModel(nn.Module):
         make_embedding: Callable[[int, int], nn.Module] = small_embedding,
         make_positions: Callable[[int, int], torch.Tensor] | None = None,
         rotate: Callable | None = rotate_by_position,
+        make_unembed: Callable[[int, int], nn.Module] | None = None,
     ):
         super().__init__()
         self.max_length = max_length
@@ -103,6 +106,7 @@ class LanguageModel(nn.Module):
             for _ in range(layers)
         )
         self.norm = make_norm(d_model) if norm == "pre" else nn.Identity()
+        self.unembed = None if make_unembed is None else make_unembed(d_model, vocab_size)
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, tokens: torch.Tensor, starts: torch.Tensor | None = None) -> torch.Tensor:
@@ -122,7 +126,8 @@ class LanguageModel(nn.Module):
 
     def to_logits(self, stream: torch.Tensor) -> torch.Tensor:
         """Return what the output layer says of vectors (..., d_model): logits (..., vocab)."""
-        return self.norm(stream) @ self.embed.weight.T
+        vectors = self.norm(stream)  # (..., d_model)
+        return vectors @ self.embed.weight.T if self.unembed is None else self.unembed(vectors)
 
     def next_token_logits(self, tokens: torch.Tensor, starts: torch.Tensor | None = None) -> torch.Tensor:
         """Return the logits (batch, vocab) of the token after tokens (batch, time), all of them read anew.
@@ -152,6 +157,36 @@ class LanguageModel(nn.Module):
             return cached(tokens) if tokens.shape[1] <= self.max_length else self.next_token_logits(tokens, starts)
 
         return next_token_logits
+
+    def last_logits_scorer(self) -> Callable[[torch.Tensor, int], torch.Tensor]:
+        """Return a function that gives the logits after each of the last positions of a text: to judge a draft.
+
+        From tokens (batch, time) and a number `last` it returns (batch, last, vocab), and reads no more than the last
+        positions and what has changed since the call before: where the end of a text is written anew, as after a draft
+        that was rejected, it goes on from what stays. A text that has outgrown `max_length` is read anew for each of
+        the last positions. Raises ValueError unless `last` is from 1 to time.
+
+        >>> last_logits = LanguageModel(vocab_size=96, max_length=32).last_logits_scorer()
+        >>> last_logits(torch.zeros(2, 20, dtype=torch.long), 5).shape
+        torch.Size([2, 5, 96])
+        """
+
+        def read(tokens: torch.Tensor, caches: list[BlockCache], origin: torch.Tensor) -> torch.Tensor:
+            return self.to_logits(self._stages(tokens, caches=caches)[-1])  # (batch, new, vocab)
+
+        cached = CachedDecoder(read, len(self.blocks))
+
+        def last_logits(tokens: torch.Tensor, last: int) -> torch.Tensor:
+            time = check_shape(tokens, "batch time", "tokens")["time"]
+            if not 1 <= last <= time:
+                raise ValueError(f"`last` is {last}, expected 1 to {time}, the number of positions")
+            if time > self.max_length:
+                ends = range(time - last + 1, time + 1)
+                return torch.stack([self.next_token_logits(tokens[:, :end]) for end in ends], dim=1)
+            cached.step_back(tokens, last)
+            return cached(tokens)[:, -last:]  # (batch, last, vocab)
+
+        return last_logits
 
     def _stages(
         self, tokens: torch.Tensor, starts: torch.Tensor | None = None, caches: list[BlockCache] | None = None

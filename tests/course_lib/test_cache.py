@@ -76,6 +76,20 @@ def test_selected_rows_go_on_each_for_itself():
     assert cache.contents[1][1, 0, 2].tolist() == [4, 5, 6, 7] and cache.contents[1][2, 0, 2].tolist() == [8, 9, 10, 11]
 
 
+@pytest.mark.parametrize("length", [0, 2, 5])
+def test_what_is_forgotten_is_written_again_in_the_same_place(length):
+    cache, key, new = KeyValueCache(capacity=8), torch.randn(2, 3, 5, 4), torch.randn(2, 3, 2, 4)
+    cache.append(key, -key)
+    cache.truncate(length)
+    assert cache.length == length and torch.equal(cache.contents[0], key[:, :, :length])
+    found, value = cache.append(new, -new)
+    assert torch.equal(found, torch.cat([key[:, :, :length], new], dim=2)) and torch.equal(value, -found)
+    assert cache.capacity == 8
+    for wrong in (-1, length + 3):
+        with pytest.raises(ValueError, match=f"`length` is {wrong}, expected 0 to {length + 2}"):
+            cache.truncate(wrong)
+
+
 def test_wrong_shapes_are_named():
     cache = KeyValueCache()
     cache.append(torch.zeros(2, 3, 4, 5), torch.zeros(2, 3, 4, 5))
@@ -104,6 +118,9 @@ def test_a_block_reads_a_memory_once():
     ]
     close(torch.cat(parts, dim=1), whole)
     assert computed == [(2, 7, 6)] and cache.length == 5 and cache.memory.length == 7
+    cache.truncate(3)  # own tokens alone: the memory is read in whole again
+    close(block(inputs[:, 3:], memory, causal_mask(2, 5), None, cache), whole[:, 3:])
+    assert computed == [(2, 7, 6)] and cache.memory.length == 7
 
 
 # ---------------------------------------------------------------- whole models
@@ -200,10 +217,57 @@ def test_the_same_sequences_are_written_and_found():
 
 
 def test_only_what_is_new_is_read():
-    model, seen = language_model(), []
-    model.embed.register_forward_hook(lambda module, inputs, output: seen.append(tuple(inputs[0].shape)))
+    model = language_model()
+    seen = read_by(model)
     generate(model.next_token_scorer(), torch.randint(11, (2, 5)), 4, torch.Generator().manual_seed(0))
     assert seen == [(2, 5), (2, 1), (2, 1), (2, 1)]
+
+
+def read_by(model):
+    """The number of rows and of positions of each reading of a model, as they come."""
+    seen = []
+    model.embed.register_forward_hook(lambda module, inputs, output: seen.append(tuple(inputs[0].shape)))
+    return seen
+
+
+@pytest.mark.parametrize("positions", POSITIONS)
+def test_the_last_positions_are_scored_alike_wherever_a_text_is_written_anew(positions):
+    model, anew = language_model(positions).double(), language_model(positions).double()
+    last_logits, seen = model.last_logits_scorer(), read_by(model)
+    texts = [
+        ([[1, 2, 3, 4], [5, 6, 7, 8]], 2, (2, 4)),
+        ([[1, 2, 3, 4, 9], [5, 6, 7, 8, 9]], 1, (2, 1)),
+        ([[1, 2, 3, 4, 9], [5, 6, 7, 8, 9]], 1, (2, 1)),  # the same text: its last position is asked for
+        ([[1, 2, 3, 4, 9], [5, 6, 7, 8, 9]], 5, (2, 5)),
+        ([[1, 2, 3, 4, 9, 1, 2], [5, 6, 7, 0, 9, 1, 2]], 2, (2, 4)),  # from where one row is another
+        ([[1, 2, 3], [5, 6, 7]], 1, (2, 1)),
+        ([[1, 2, 3], [5, 6, 7]], 3, (2, 3)),
+        ([[9, 2, 3, 4], [5, 6, 7, 8]], 1, (2, 4)),
+        ([[5, 6, 7, 8], [9, 2, 3, 4]], 1, (2, 4)),  # rows stay in their places
+        ([[5, 6, 7, 8, 1], [9, 2, 3, 4, 1], [9, 2, 3, 4, 2]], 3, (3, 5)),  # another number of rows
+    ]
+    for rows, last, read in texts:
+        tokens = torch.tensor(rows)
+        torch.testing.assert_close(last_logits(tokens, last), anew(tokens)[:, -last:], atol=1e-12, rtol=0)
+        assert seen.pop() == read and not seen
+
+
+def test_the_last_positions_of_a_text_that_has_outgrown_the_model_have_each_a_window_of_their_own():
+    model, tokens = language_model(max_length=8), torch.randint(11, (2, 20))
+    last_logits = model.last_logits_scorer()
+    for time in (5, 8, 9, 12, 7, 20):
+        expected = [model.next_token_logits(tokens[:, :end]) for end in range(time - 2, time + 1)]
+        close(last_logits(tokens[:, :time], 3), torch.stack(expected, dim=1))
+
+
+def test_the_last_positions_are_some_of_the_text():
+    last_logits = language_model().last_logits_scorer()
+    for last in (0, 4):
+        with pytest.raises(ValueError, match=f"`last` is {last}, expected 1 to 3"):
+            last_logits(torch.tensor([[1, 2, 3]]), last)
+    with pytest.raises(ValueError, match=r"`tokens` has shape \(3,\), expected \(batch, time\)"):
+        last_logits(torch.tensor([1, 2, 3]), 1)
+    assert not last_logits(torch.tensor([[1, 2, 3]]), 1).requires_grad
 
 
 def test_another_text_is_read_from_its_beginning():
@@ -214,9 +278,20 @@ def test_another_text_is_read_from_its_beginning():
         close(writer(tokens), model.next_token_logits(tokens))
 
 
+def test_a_decoder_may_step_back_over_all_that_it_has_read():
+    read = []
+    cached = CachedDecoder(lambda tokens, *_: read.append(tokens.tolist()) or torch.zeros(1, 5), layers=1)
+    for last in (1, 3, 7):  # as much as the text, or more
+        cached.step_back(torch.tensor([[1, 2, 3]]), last)
+        cached(torch.tensor([[1, 2, 3]]))
+    assert read == [[[1, 2, 3]]] * 3
+
+
 def test_a_cached_function_takes_tokens_only():
-    with pytest.raises(ValueError, match=r"`tokens` has shape \(3,\), expected \(batch, time\)"):
-        CachedDecoder(lambda *_: None, layers=1)(torch.zeros(3))
+    cached = CachedDecoder(lambda *_: None, layers=1)
+    for take in (cached, cached.step_back):
+        with pytest.raises(ValueError, match=r"`tokens` has shape \(3,\), expected \(batch, time\)"):
+            take(torch.zeros(3))
 
 
 def test_without_a_causal_mask_a_cache_would_lie():

@@ -2,24 +2,36 @@
 
 import re
 from base64 import b64decode
+from functools import partial
 
 import numpy
 import pytest
 import torch
+from torch import nn
+from torch.nn.functional import gelu
 
+from course_lib.blocks import FeedForward, SwiGLU, TransformerBlock
+from course_lib.data import number_names
 from course_lib.data.negations import VOCABULARY
 from course_lib.data.python_reference import CHARACTERS
+from course_lib.embedding import TokenEmbedding
 from course_lib.explorers.cache import explore_cache
 from course_lib.explorers.captions import explore_captions
 from course_lib.explorers.hiding import explore_hiding
 from course_lib.explorers.induction import explore_induction
 from course_lib.explorers.looking import explore_looking
 from course_lib.explorers.text import explore_text
-from course_lib.explorers.weights import packed
+from course_lib.explorers.translation import explore_translation
+from course_lib.explorers.weights import check_parts, packed
 from course_lib.models.attention_only import AttentionOnly
 from course_lib.models.caption_transformer import CaptionTransformer, Parts
 from course_lib.models.classifier import SequenceClassifier
+from course_lib.models.encoder_decoder import EncoderDecoder
 from course_lib.models.language_model import LanguageModel, learned_positions
+from course_lib.multi_head import MultiHeadAttention
+from course_lib.normalisation import LayerNorm, RMSNorm
+from course_lib.positions import DistanceBiasedAttention, Rotation, rotary_attention, rotary_frequencies
+from course_lib.sinks import GatedAttention
 
 
 @pytest.mark.parametrize("locations", [3, 9])
@@ -55,12 +67,54 @@ def test_what_float16_holds_is_packed_without_loss_and_the_rest_nearly():
         ({}, {"head": 0}, "`layer` is 1 and `head` 0, expected 1 to 2 and 1 to 4"),
         ({"vocab_size": 7}, {}, "must have rotary positions and the 96 characters"),
         ({"make_positions": learned_positions}, {}, "must have rotary positions and the 96 characters"),
+        ({"make_embedding": partial(TokenEmbedding, positions=False)}, {}, "must have one table, an nn.Embedding"),
+        ({"make_unembed": partial(nn.Linear, bias=False)}, {}, "must have one table, an nn.Embedding"),
+        ({"rotate": None}, {}, "blocks.0.attention, a module MultiHeadAttention"),
+        ({"rotate": Rotation(rotary_frequencies(16, 500_000))}, {}, "blocks.0.attention, a module MultiHeadAttention"),
+        ({"attend": rotary_attention}, {}, "blocks.0.attention, a module MultiHeadAttention"),
+        ({"make_attention": partial(MultiHeadAttention, key_value_heads=2)}, {}, "blocks.0.attention, a module Multi"),
+        ({"make_attention": partial(MultiHeadAttention, normalise_heads=RMSNorm)}, {}, "blocks.0.attention, a module"),
+        ({"make_attention": GatedAttention}, {}, "blocks.0.attention, a module GatedAttention"),
+        ({"norm": "post"}, {}, "blocks.0, a module TransformerBlock"),
+        ({"norm": None}, {}, "blocks.0, a module TransformerBlock"),
+        ({"make_norm": RMSNorm}, {}, "blocks.0.attention_norm, a module RMSNorm"),
+        ({"make_norm": partial(LayerNorm, epsilon=1e-3)}, {}, "blocks.0.attention_norm, a module LayerNorm"),
+        ({"make_feed_forward": SwiGLU}, {}, "blocks.0.feed_forward, a module SwiGLU"),
+        ({"make_feed_forward": partial(FeedForward, activation=gelu)}, {}, "blocks.0.feed_forward, a module FeedForw"),
     ],
 )
 def test_a_text_that_cannot_be_explored_is_refused(changes, arguments, words):
     model = LanguageModel(**{"vocab_size": len(CHARACTERS), "max_length": 8} | changes)
     with pytest.raises(ValueError, match=words):
         explore_text(model, **{"prompt": "if x"} | arguments)
+
+
+def test_a_model_of_other_parts_is_refused_only_where_the_page_computes_something_else():
+    """What it computes stands in tests/book/test_explorers_rendered.py; without biases, it is a part of that."""
+    without_bias = partial(MultiHeadAttention, bias=False)
+    explore_text(LanguageModel(len(CHARACTERS), 8, dropout=0.1, make_attention=without_bias), "if x")
+    block = TransformerBlock(8, 2, 16, residual=False)
+    with pytest.raises(ValueError, match="does not compute: 0, a module TransformerBlock"):
+        check_parts(nn.Sequential(block))
+
+
+@pytest.mark.parametrize(
+    ("explore", "make", "where"),
+    [
+        (lambda model: explore_hiding(model, torch.ones(1, 4, dtype=torch.long)), SequenceClassifier, "blocks.0."),
+        (lambda model: explore_induction(model, "abc"), AttentionOnly, "attentions.0"),
+        (lambda model: explore_translation(model, 49), EncoderDecoder, "encoder.0."),
+    ],
+)
+def test_an_attention_that_the_page_does_not_compute_is_refused(explore, make, where):
+    sizes = {
+        SequenceClassifier: {"vocab_size": len(VOCABULARY), "classes": 2},
+        AttentionOnly: {"vocab_size": 8, "max_length": 8},
+        EncoderDecoder: {"vocab_size": len(number_names.VOCABULARY)},
+    }[make]
+    explore(make(**sizes))
+    with pytest.raises(ValueError, match=f"does not compute: {where}.*a module MultiHeadAttention"):
+        explore(make(**sizes, attend=DistanceBiasedAttention(heads=4, reach=2)))
 
 
 def test_signs_of_a_text_are_markup_nowhere():

@@ -3,12 +3,14 @@
 import itertools
 import math
 from collections import defaultdict
+from copy import deepcopy
 
 import pytest
 import torch
 
 from course_lib.decoding import greedy_decode, sampling_probabilities
 from course_lib.models.language_model import LanguageModel
+from course_lib.models.recipes import todays_language_model
 from course_lib.speculative import speculative_decode
 
 END = 0
@@ -195,6 +197,50 @@ def test_two_language_models_write_what_the_large_one_would_and_repeat_it_under_
     assert torch.equal(outcome.tokens, greedy) and 0 < outcome.accepted < outcome.drafted
     assert torch.equal(write(3, 1.0).tokens, write(3, 1.0).tokens)
     assert any(not torch.equal(write(3, 1.0).tokens, write(seed, 1.0).tokens) for seed in (4, 5))
+
+
+@pytest.mark.parametrize("temperature", [0, 1.0])
+@pytest.mark.parametrize("drafts", [1, 4])
+@pytest.mark.parametrize("make", [LanguageModel, todays_language_model])
+def test_after_a_rejected_draft_both_models_go_on_from_their_caches(make, drafts, temperature):
+    torch.manual_seed(5)
+    large = make(7, 40, d_model=16, heads=2, layers=1).double()
+    for parameter in large.parameters():
+        torch.nn.init.normal_(parameter, std=0.5)
+    small = deepcopy(large)  # of the same size, for once: another one that is often right
+    for parameter in small.parameters():
+        parameter.data += 0.05 * torch.randn_like(parameter)
+    prompt, read, rounds = torch.tensor([[1, 2, 3]]), {small: 0, large: 0}, []
+
+    def write(draft_logits, last_logits):
+        generator = torch.Generator().manual_seed(0)
+        return speculative_decode(draft_logits, last_logits, prompt, 30, generator, drafts, temperature)
+
+    anew = write(small.next_token_logits, lambda tokens, last: large(tokens)[:, -last:])
+    for model in (small, large):
+
+        def count(module, inputs, output, model=model):
+            read[model] += inputs[0].shape[1]
+
+        model.embed.register_forward_hook(count)
+    of_small, of_large = small.last_logits_scorer(), large.last_logits_scorer()
+
+    def last_logits(tokens, last):
+        rounds.append((tokens.shape[1] - last + 1, last - 1))  # how long the text was, and how much was drafted
+        return of_large(tokens, last)
+
+    cached = write(lambda tokens: of_small(tokens, 1)[:, -1], last_logits)
+    assert torch.equal(cached.tokens, anew.tokens)
+    assert (cached.drafted, cached.accepted, cached.calls) == (anew.drafted, anew.accepted, anew.calls)
+    assert 0 < cached.accepted < cached.drafted
+    # In each round but the first, the large model reads its own last token and the guesses. The small one reads all
+    # guesses but the last, and that one as well where the round before was accepted whole and it goes on behind it.
+    assert read[large] == 3 + cached.drafted + cached.calls - 1
+    whole = 0
+    for (before, guesses), (after, more_guesses) in zip(rounds, rounds[1:], strict=False):
+        whole += after - before == guesses + 1 and more_guesses > 0
+    assert whole > 0
+    assert read[small] == 3 + cached.drafted - 1 + whole
 
 
 def test_logits_of_low_precision_are_compared_in_high_precision(monkeypatch):
