@@ -89,7 +89,7 @@ explore("induction", (root, data) => {
     const most = weights[last].indexOf(Math.max(...weights[last]));
     spoken.textContent =
       `${told}After “${letters[last]}” the model expects “${data.letters[best[0]]}” (${probabilities[best[0]].toFixed(2)}). ` +
-      `${name} gives ${weights[last][most].toFixed(2)} of the last letter’s weight to “${letters[most]}” at position ${most + 1}` +
+      `${name} gives ${weights[last][most].toFixed(2)} of the last letter’s weight to “${letters[most]}” at position ${most}` +
       (isMatch(letters, last, most) ? `, which follows an earlier “${letters[last]}”.` : ".") +
       (repeats.length ? "" : " No letter has come twice, so there is nothing to copy yet.");
     return data.letters[best[0]];

@@ -38,7 +38,9 @@ def text(words: str, role: str = "plain", strong: bool = False) -> Part:
 
 
 def bracket(part: Part, side: str, label: str) -> Part:
-    """Draw a bracket along one side of a part's body, with a label such as its size, where the part stands now.
+    """Draw a bracket along one side of a part's body, where the part stands now, with a label such as its size.
+
+    With an empty label it says that an arrow which begins there comes from all rows, or columns, and not from one.
 
     >>> bracket(box("x"), "inside", "d_model")
     Traceback (most recent call last):
@@ -51,14 +53,14 @@ def bracket(part: Part, side: str, label: str) -> Part:
         length = max(bottom - top, height)
         start, end, first = (length - (bottom - top)) / 2, (length + bottom - top) / 2, (length - height) / 2 + 15
         edge, bar, words = (0, 6, 12) if side == "right" else (width + 12, width + 6, width)
-        line = f"M{xy(edge, start)}H{bar}V{end}H{edge}"
-        drawn = Part(width + 12, length, _line(line) + lines_of_text(words, first, label, _ANCHOR[side]))
+        line = _line(f"M{xy(edge, start)}H{bar}V{end}H{edge}")
+        drawn = Part(width + 12, length, line + (lines_of_text(words, first, label, _ANCHOR[side]) if label else ""))
         return drawn.right_of(part, 4) if side == "right" else drawn.left_of(part, 4)
     length = max(right - left, width)
     start, end = (length - (right - left)) / 2, (length + right - left) / 2
     edge, bar, first = (0, 6, 23) if side == "bottom" else (height + 8, height + 2, 15)
-    line = f"M{xy(start, edge)}V{bar}H{end}V{edge}"
-    drawn = Part(length, height + 8, _line(line) + lines_of_text(length / 2, first, label))
+    line = _line(f"M{xy(start, edge)}V{bar}H{end}V{edge}")
+    drawn = Part(length, height + 8, line + (lines_of_text(length / 2, first, label) if label else ""))
     return drawn.below(part, 4) if side == "bottom" else drawn.above(part, 4)
 
 

@@ -7,7 +7,7 @@ import torch
 from course_lib.attention import DotAttention
 from course_lib.data.image_example import FEATURE_NAMES, FEATURES, LOCATIONS, QUERY, TO_LOGITS, WORDS
 from course_lib.data.scenes import COLOURS
-from course_lib.diagrams import Arrow, Diagram, Part, arrow, box, matrix, text
+from course_lib.diagrams import Arrow, Diagram, Part, arrow, box, bracket, matrix, text
 from course_lib.diagrams.svg import LINE, line_of_text, lines_of_text, rectangle, short, text_height, text_width
 
 NUMBERS = ("1", "2", "3", "4")  # of the locations
@@ -71,7 +71,7 @@ def one_step_of_the_captioner() -> Diagram:
     loop = [
         arrow(wide["picture"], wide["features"], "encoder"),
         arrow(wide["scores"], wide["weights"], "softmax", "weight"),
-        _around(wide["features"], wide["average"], wide["weights"].bounds[2] + 10),
+        *_all_rows_to(wide["average"], wide["features"], wide["weights"].bounds[2] + 10),
         arrow(wide["query"], wide["adds"], "h_t", "query", ("bottom", "top")),
         arrow(wide["context"], wide["adds"], "c_t", "value"),
         arrow(wide["adds"], wide["logits"], sides=("bottom", "top")),
@@ -99,7 +99,7 @@ def one_step_of_the_captioner() -> Diagram:
     narrow_loop = [
         arrow(narrow["picture"], narrow["features"], "encoder", sides=("bottom", "top")),
         arrow(narrow["scores"], narrow["weights"], "softmax", "weight", ("bottom", "top")),
-        _around(narrow["features"], narrow["average"], narrow["features"].bounds[2] + 10),
+        *_all_rows_to(narrow["average"], narrow["features"], narrow["features"].bounds[2] + 18),
         arrow(narrow["query"], narrow["adds"], role="query", sides=("left", "left"), reach=6),
         arrow(narrow["context"], narrow["adds"], role="value", sides=("bottom", "top")),
         arrow(narrow["adds"], narrow["logits"], sides=("bottom", "top")),
@@ -130,9 +130,11 @@ def one_step_of_the_captioner() -> Diagram:
     )
 
 
-def _around(start: Part, end: Part, right: float) -> Arrow:
-    """Lead an arrow from the right side of one part to that of another, along a line at `right`."""
-    return arrow(start, end, role="value", sides=("right", "right"), reach=right - max(start.bounds[2], end.bounds[2]))
+def _all_rows_to(end: Part, start: Part, right: float) -> tuple[Part, Arrow]:
+    """Put a bracket around the rows of `start`, and lead an arrow from it to `end`, along a line at `right`."""
+    rows = bracket(start, "right", "")
+    reach = right - max(rows.bounds[2], end.bounds[2])
+    return rows, arrow(rows, end, role="value", sides=("right", "right"), reach=reach)
 
 
 def _vector(values: torch.Tensor, role: str = "plain", title: str = "", columns: Sequence[str] = ()) -> Part:

@@ -3,7 +3,7 @@
 import torch
 
 from course_lib.data.running_example import TOKENS
-from course_lib.diagrams import Arrow, Diagram, Part, arrow, frame, matrix, text
+from course_lib.diagrams import Arrow, Diagram, Part, arrow, bracket, frame, matrix, text
 from course_lib.masks import causal_mask, masked_softmax
 
 WORDS = TOKENS[:3]  # the, cat, sees
@@ -53,6 +53,7 @@ def induction_head() -> Diagram:
     of_second.below(wide["second"], 8)
     asked = text("query, value", "query", strong=True).left_of(wide["second"], 60)
     asked.move(0, -14)
+    all_tokens = bracket(wide["token"], "right", "")
     stream = frame([wide["token"], wide["previous"], wide["next"]], "residual stream", 10)
 
     narrow = parts(rows)
@@ -68,13 +69,13 @@ def induction_head() -> Diagram:
     narrow["next"].below(turned[1], 40)
     narrow["next"].move(narrow["second"].middle[0] - narrow["next"].middle[0], 0)
 
-    def arrows(drawn: dict[str, Part], sides: list[tuple[str, str]], starts: tuple[Part, Part]) -> list[Arrow]:
+    def arrows(drawn: dict[str, Part], sides: list[tuple[str, str]], starts: tuple[Part, Part, Part]) -> list[Arrow]:
         ends = [
-            (drawn["token"], drawn["first"], "value", "value"),
-            (starts[0], drawn["previous"], "writes", "weight"),
+            (starts[0], drawn["first"], "value", "value"),
+            (starts[1], drawn["previous"], "writes", "weight"),
             (drawn["previous"], drawn["second"], "key", "key"),
             (drawn["token"], drawn["second"], "", "query"),
-            (starts[1], drawn["next"], "writes", "weight"),
+            (starts[2], drawn["next"], "writes", "weight"),
         ]
         return [
             arrow(start, end, label, role, side, 12)
@@ -93,12 +94,15 @@ def induction_head() -> Diagram:
         "query with the part “previous” of each key, and writes the token that it finds into the part “next”. The last "
         f"position gives {given:.2f} to position {SEES}, and its next token is {WORDS[2]}, "
         f"{heads['next'][LAST, 2]:.2f}.",
-        [stream, *wide.values(), of_first, of_second, asked, *arrows(wide, across, (wide["first"], wide["second"]))],
+        [
+            *(stream, *wide.values(), all_tokens, of_first, of_second, asked),
+            *arrows(wide, across, (all_tokens, wide["first"], wide["second"])),
+        ],
         narrow=[
             *narrow.values(),
             *turned,
             asked_above,
-            *arrows(narrow, [down, down, down, ("right", "right"), down], turned),
+            *arrows(narrow, [down, down, down, ("right", "right"), down], (narrow["token"], *turned)),
         ],
     )
 

@@ -2,7 +2,21 @@
 
 from course_lib.attention import scaled_dot_product_attention
 from course_lib.data.running_example import MEMORY, SOURCE_TOKENS, TOKENS, W_K, W_V, Q, X
-from course_lib.diagrams import Arrow, Diagram, Group, Part, arrow, beside, box, frame, matrix, shape_of, stack, text
+from course_lib.diagrams import (
+    Arrow,
+    Diagram,
+    Group,
+    Part,
+    arrow,
+    beside,
+    box,
+    bracket,
+    frame,
+    matrix,
+    shape_of,
+    stack,
+    text,
+)
 from course_lib.masks import causal_mask
 
 START, END = "<start>", "<end>"
@@ -121,14 +135,17 @@ def cross_attention_step_by_step() -> Diagram:
 
     def finish(x, z, q, k, v, s, t, a, y, narrow: bool) -> list[Part | Arrow]:
         """Return all matrices and the arrows between them; where it is `narrow`, V stands below K."""
-        to_value = [arrow(z, v, "W_v", "value", DOWN)]
         if narrow:
+            all_rows = v
             label = text("W_v", "value", strong=True).below(k, 22)
             label.move(k.bounds[2] - label.bounds[2], 0)
-            to_value = [label, arrow(z, v, role="value", sides=("right", "right"), reach=4)]
+            of_values = [label, arrow(z, v, role="value", sides=("right", "right"), reach=4)]
+        else:
+            all_rows = bracket(v, "right", "")
+            of_values = [all_rows, arrow(z, v, "W_v", "value", DOWN)]
         return [
             *(x, z, q, k, v, s, t, a, y),
-            *to_value,
+            *of_values,
             arrow(x, q, "W_q", "query", DOWN),
             arrow(z, k, "W_k", "key", DOWN),
             arrow(q, s, role="query", sides=DOWN),
@@ -136,7 +153,7 @@ def cross_attention_step_by_step() -> Diagram:
             arrow(s, t, "÷ √4", "weight"),
             arrow(t, a, "softmax", "weight"),
             arrow(a, y, role="weight"),
-            arrow(v, y, role="value", sides=("bottom" if narrow else "right", "right"), reach=6),
+            arrow(all_rows, y, role="value", sides=("bottom" if narrow else "right", "right"), reach=6),
         ]
 
     wide, narrow = parts(), parts()
