@@ -1,16 +1,19 @@
-"""How a sequence becomes one decision: attention hides the padding as a key, the masked mean leaves its vector out."""
+"""How a sequence becomes one decision: attention and the mean leave padding out, and positions tell twins apart."""
 
 import torch
 
 from course_lib.attention import scaled_dot_product_attention
 from course_lib.data.running_example import W_K, W_Q, W_V, X
-from course_lib.diagrams import Arrow, Diagram, Part, arrow, frame, matrix, number
+from course_lib.diagrams import Arrow, Diagram, Group, Part, arrow, beside, column, frame, matrix, number, text
 from course_lib.masks import token_padding_mask
 from course_lib.pooling import mean_pool
 
 WORDS = ("the", "cat", "sees", "▢")
 CLASSES = ("thing", "action")
 W_CLASSES = torch.tensor([[1.0, 0, 0, 0], [0, 0, 1, 0]])  # (class, d_value)
+TWINS = (("good", "but", "not", "bad"), ("bad", "but", "not", "good"))
+VECTORS = {"good": [2.0, 0], "but": [0.0, 1], "not": [1.0, 1], "bad": [0.0, 2]}
+POSITIONS = torch.tensor([[0.0, 0], [1, 0], [2, 0], [3, 0]])  # (time, d_model)
 DOWN, ACROSS = ("bottom", "top"), ("right", "left")
 
 
@@ -82,6 +85,66 @@ def masked_mean_step_by_step() -> Diagram:
             arrow(narrow["mean"], narrow["w"], "W_c ȳ", sides=DOWN),
             *arrows(narrow, DOWN, DOWN),
         ],
+    )
+
+
+def twins_with_and_without_positions() -> Diagram:
+    """Draw Chapter 10: twins go through attention and are averaged, without positions and with them.
+
+    >>> print(twins_with_and_without_positions().description[-37:])
+    the means: 2.90, 1.57 and 3.64, 0.53.
+    """
+
+    def computed(words: tuple[str, ...], positions: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """Return the input, which is queries, keys and values, and the output (time, d_model), and its mean."""
+        x = torch.tensor([VECTORS[word] for word in words]) + positions
+        output, _ = scaled_dot_product_attention(x, x, x)
+        return x, output, output.mean(dim=0, keepdim=True)
+
+    cases = [[computed(words, positions) for words in TWINS] for positions in (0 * POSITIONS, POSITIONS)]
+
+    def panel(with_positions: bool) -> Group:
+        columns = []
+        for words, (x, output, mean) in zip(TWINS, cases[with_positions], strict=True):
+            framed = words.index("good")
+            before = matrix(x, "plain", "X + P" if with_positions else "X", words, highlight=framed)
+            after = matrix(output, "value", "Y", words, highlight=framed).below(before, 36)
+            average = matrix(mean, "value", "mean ȳ").below(after, 36)
+            title = text(" ".join(words), strong=True).above(before, 8)
+            title.move(after.bounds[0] - title.bounds[0], 0)
+            arrows = [arrow(before, after, sides=DOWN), arrow(after, average, sides=DOWN)]
+            columns.append(Group([before, after, average, title, *arrows]))
+        both = beside(*columns, gap=14)
+        (before, after, average), (*_, other) = (each.parts[:3] for each in columns)
+        same = torch.allclose(*(mean for *_, mean in cases[with_positions]))
+        between = (before.middle[0] + other.middle[0]) / 2
+        signs = [
+            (text("attention", strong=True), (before.bounds[3] + after.bounds[1]) / 2),
+            (text("mean", strong=True), (after.bounds[3] + average.bounds[1]) / 2),
+            (text("=" if same else "≠", strong=True), average.middle[1]),
+        ]
+        for sign, height in signs:
+            sign.move(between - sign.middle[0], height - sign.middle[1])
+        told = text(
+            "same mean:\nalways the same logits" if same else "different means:\nthe logits can differ", strong=True
+        ).below(average, 10)
+        told.move(between - told.middle[0], 0)
+        inner = Group([both, *(sign for sign, _ in signs), told])
+        name = f"with positions (+ {added})" if with_positions else "without positions"
+        return Group([frame([inner], name, 8), inner])
+
+    added = ", ".join(map(number, POSITIONS[:, 0].tolist()))
+    without, known = ([mean for *_, mean in case] for case in cases)
+    return Diagram(
+        "Twins without positions and with positions",
+        f"Two panels with two columns each, for the reviews “{' '.join(TWINS[0])}” and “{' '.join(TWINS[1])}”. From "
+        "above: the input, a row of two numbers for each word, the output of attention, and its mean. The row of "
+        "“good” is framed. Without positions, both reviews have the same input rows and the same output rows, but the "
+        f"first and the last have changed places: the mean is {_listed(without[0])} in both. With positions, "
+        f"{added} are added to the first numbers of the rows. Now the output rows differ, and so do the means: "
+        f"{_listed(known[0])} and {_listed(known[1])}.",
+        [beside(panel(False), panel(True), gap=14)],
+        narrow=[column(panel(False), panel(True), gap=20)],
     )
 
 

@@ -1,15 +1,36 @@
-"""The masks of three families of models, what a mask does to one row of weights, and an image as a sequence."""
+"""The masks of three families of models, what a mask does to a row of weights and to a gap, an image as a sequence."""
+
+from collections import Counter
+from fractions import Fraction
+from functools import cache
+from math import log
 
 import torch
 
+from course_lib.data import number_names, number_pairs
 from course_lib.data import patch_example as image
 from course_lib.data.running_example import SOURCE_TOKENS, TOKENS, K, Q
-from course_lib.diagrams import Arrow, Diagram, Group, Part, arrow, beside, column, matrix, text
+from course_lib.diagrams import (
+    Arrow,
+    Diagram,
+    Group,
+    Part,
+    arrow,
+    beside,
+    box,
+    bracket,
+    column,
+    frame,
+    matrix,
+    number,
+    text,
+)
 from course_lib.masks import causal_mask, masked_softmax
 from course_lib.models.vision_transformer import patchify
 
 DOWN, ACROSS = ("bottom", "top"), ("right", "left")
 SEES = TOKENS.index("sees")
+PAIR, GAP, CLUE = ("sixty", "eight", "|", "acht", "und", "sechzig"), 1, 3  # what is hidden, what gives it away
 
 
 def masks_of_three_families() -> Diagram:
@@ -88,6 +109,83 @@ def masks_of_three_families() -> Diagram:
     )
 
 
+def hidden_word_from_both_sides() -> Diagram:
+    """Draw Chapter 12: one word is hidden and predicted, without a mask and with the causal mask.
+
+    >>> hidden_word_from_both_sides().svg().count(">&lt;mask&gt;<")
+    2
+    """
+    hidden = PAIR[GAP]
+    masks = torch.ones(len(PAIR), dtype=torch.bool), causal_mask(len(PAIR))[GAP]  # (key,) each
+    cases = [(seen, _what_fits_the_gap(seen)) for seen in masks]
+
+    def panel(causal: bool) -> Group:
+        """Return the text, the loss, the prediction, the blocks and the input, below one another."""
+        seen, fitting = cases[causal]
+        probability = Fraction(fitting[hidden], fitting.total())
+        name = "causal mask" if causal else "no mask"
+
+        def row(words: tuple[str, ...], roles: dict[int, str], shown: torch.Tensor) -> Group:
+            cells = [
+                matrix([[word]], roles.get(place, "plain"), mask=[[shown[place]]]) for place, word in enumerate(words)
+            ]
+            return beside(*cells, gap=4)
+
+        whole = row(PAIR, {GAP: "value"}, torch.ones_like(seen))
+        given = (*PAIR[:GAP], "<mask>", *PAIR[GAP + 1 :])
+        inputs = row(given, {GAP: "query", **({} if causal else {CLUE: "key"})}, seen)
+        for cell, other in zip(whole.parts, inputs.parts, strict=True):  # each word above its place in the input
+            cell.move(other.middle[0] - cell.middle[0], 0)
+        loss = box(f"loss −ln p̂({hidden})\n= −ln({probability}) = {number(-log(probability))}")
+        predicted = box(f"p̂({hidden}) = {probability}", "value")
+        blocks = frame([Part(inputs.bounds[2] - inputs.bounds[0], 84)], space=0)
+        column(whole, loss, predicted, blocks, inputs, gap=34)
+        for part in (loss, predicted):
+            part.move(inputs.parts[GAP].middle[0] - part.middle[0], 0)
+        for part in (whole, blocks):
+            part.move(inputs.bounds[0] - part.bounds[0], 0)
+        label = text(f"blocks, {name}", strong=True)
+        label.move(blocks.bounds[2] - 10 - label.bounds[2], blocks.bounds[1] + 6 - label.bounds[1])
+        words = [each for each in number_pairs.VOCABULARY if each in fitting]
+        fits = text(
+            f"{len(words)} words fit:\n{words[0]}, …, {words[-1]}" if words[1:] else f"1 word fits:\n{words[0]}"
+        )
+        fits.right_of(predicted, 10)
+        before = bracket(Group(inputs.parts[: GAP + 1]), "bottom", "read")
+        behind = "not read: stands\nbehind the gap" if causal else f"read, too: “{PAIR[CLUE]}”\nmeans “{hidden}”"
+        after = bracket(Group(inputs.parts[GAP + 1 :]), "bottom", behind)
+        names = [text("text").above(whole, 4, "start"), text(f"input: <mask> in place of “{hidden}”").below(after, 2)]
+        names[1].move(inputs.middle[0] - names[1].middle[0], 0)
+        title = text(f"{name}: {'left side only' if causal else 'both sides'}", strong=True).above(names[0], 2)
+        title.move(inputs.middle[0] - title.middle[0], 0)
+        reads = [
+            arrow(cell, predicted, role="key" if place == CLUE else "plain", sides=("top", "bottom"))
+            for place, cell in enumerate(inputs.parts)
+            if seen[place]
+        ]
+        return Group(
+            [
+                *(title, *names, *whole.parts, loss, predicted, fits, blocks, label, *inputs.parts, before, after),
+                *reads,
+                arrow(whole.parts[GAP], loss, "target", "value", DOWN),
+                arrow(predicted, loss, role="value", sides=("top", "bottom")),
+            ]
+        )
+
+    of_both, of_left = (Fraction(fitting[hidden], fitting.total()) for _, fitting in cases)
+    return Diagram(
+        "A hidden word, predicted from both sides or from the left alone",
+        f"Two panels, each read from below. The text is “{' '.join(PAIR)}”; in the input, “{hidden}” is replaced by "
+        f"<mask>. Left, no mask: arrows lead from all {len(PAIR)} tokens of the input, on both sides of the gap, "
+        f"through the blocks to one prediction above the gap. One word fits, because “{PAIR[CLUE]}” is read: the "
+        f"probability of “{hidden}” is {of_both}, and the loss {number(-log(of_both))}. Right, causal mask: "
+        f"the {len(PAIR) - GAP - 1} tokens behind the gap are hatched and have no arrow. {len(cases[1][1])} words fit "
+        f"behind “{PAIR[0]}”: the probability is {of_left}, and the loss {number(-log(of_left))}.",
+        [beside(panel(causal=False), panel(causal=True), gap=34)],
+        narrow=[column(panel(causal=False), panel(causal=True), gap=34)],
+    )
+
+
 def image_as_a_sequence() -> Diagram:
     """Draw Chapter 12: an image is cut into patches, which become vectors behind a class token, with positions.
 
@@ -140,6 +238,32 @@ def image_as_a_sequence() -> Diagram:
         finish(wide, ACROSS),
         narrow=finish(small, DOWN),
     )
+
+
+@cache
+def _all_pairs() -> list[tuple[str, ...]]:
+    """Return the tokens of every number below 10,000 as a number pair."""
+    names = number_names.names(torch.arange(number_pairs.LARGEST + 1))
+
+    def words(half: list[int]) -> list[str]:
+        return [number_names.VOCABULARY[each] for each in half if each > number_names.END]
+
+    halves = zip(names.source.tolist(), names.target.tolist(), strict=True)
+    return [(*words(english), "|", *words(german)) for english, german in halves]
+
+
+def _what_fits_the_gap(seen: torch.Tensor) -> Counter:
+    """Count the words in the gap of PAIR, over all number pairs that agree with it where it is seen.
+
+    seen: (key,), True where a token is read. A pair that is read whole has also the length of PAIR. The bar is not
+    counted, because only words are hidden.
+    """
+    fitting = Counter()
+    for pair in _all_pairs():
+        agrees = all(pair[k : k + 1] == PAIR[k : k + 1] for k in range(len(PAIR)) if seen[k] and k != GAP)
+        if agrees and pair[GAP] != "|" and (len(pair) == len(PAIR) or not seen[-1]):
+            fitting[pair[GAP]] += 1
+    return fitting
 
 
 def _listed(weights: torch.Tensor) -> str:

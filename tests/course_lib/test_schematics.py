@@ -7,7 +7,7 @@ import torch
 from course_lib.data import patch_example
 from course_lib.data.image_example import FEATURES, QUERY, TO_LOGITS
 from course_lib.data.running_example import MEMORY, TOKENS, W_K, W_Q, W_V, K, Q, V, X
-from course_lib.diagrams import number
+from course_lib.diagrams import Arrow, number
 from course_lib.grading.catalogue import catalogue
 from course_lib.schematics.attention import (
     attention_step_by_step,
@@ -19,8 +19,16 @@ from course_lib.schematics.attention import (
 from course_lib.schematics.beam import beam_as_a_tree
 from course_lib.schematics.cache_and_tiles import growing_cache, softmax_in_two_tiles
 from course_lib.schematics.capstone import captioner_of_exercises, one_word_reads_the_picture
-from course_lib.schematics.classification import W_CLASSES, masked_mean_step_by_step
-from course_lib.schematics.families import image_as_a_sequence, masks_of_three_families
+from course_lib.schematics.classification import (
+    W_CLASSES,
+    masked_mean_step_by_step,
+    twins_with_and_without_positions,
+)
+from course_lib.schematics.families import (
+    hidden_word_from_both_sides,
+    image_as_a_sequence,
+    masks_of_three_families,
+)
 from course_lib.schematics.generating import context_and_targets, logits_to_a_draw
 from course_lib.schematics.induction import induction_head
 from course_lib.schematics.masking import (
@@ -63,9 +71,9 @@ def test_each_drawing_is_described_and_fits_the_column_of_the_book(name):
         *(mask_before_softmax, leak_of_a_late_mask, causal_and_padding, one_look_up, one_hot_or_spread),
         induction_head,
         *(growing_cache, softmax_in_two_tiles),
-        masked_mean_step_by_step,
+        *(masked_mean_step_by_step, twins_with_and_without_positions),
         logits_to_a_draw,
-        image_as_a_sequence,
+        *(image_as_a_sequence, hidden_word_from_both_sides),
         one_word_reads_the_picture,
     ],
 )
@@ -266,6 +274,40 @@ def test_an_image_becomes_the_rows_that_a_pencil_gives():
     shown = words(image_as_a_sequence())
     assert sorted(word for word in shown if re.fullmatch("−?[0-9.]+", word)) == sorted(expected)
     assert (tokens + of_all[-1])[2].tolist() == [6, 5]
+
+
+@pytest.mark.parametrize("narrow", [False, True])
+def test_a_hidden_word_is_certain_only_where_both_sides_are_read(narrow):
+    shown = words(hidden_word_from_both_sides(), narrow)
+    assert [each for each in shown if each.startswith("p̂")] == ["p̂(eight) = 1", "p̂(eight) = 1/9"]
+    assert {"= −ln(1) = 0", "= −ln(1/9) = 2.20", "1 word fits:", "9 words fit:", "one, …, nine"} <= set(shown)
+    # In the text of both panels and in the input of one: what stands behind the gap is not written under a causal mask.
+    assert [shown.count(each) for each in ("sixty", "<mask>", "|", "acht", "sechzig")] == [4, 2, 3, 3, 3]
+
+
+def test_under_the_causal_mask_only_what_stands_up_to_the_gap_has_an_arrow():
+    panels = hidden_word_from_both_sides().wide.parts[0].parts
+    prediction = [[each for each in panel.parts if isinstance(each, Arrow) and not each.label] for panel in panels]
+    assert [len(arrows) - 1 for arrows in prediction] == [6, 2]  # and one from the prediction to the loss
+    assert all(len({each.end for each in arrows[:-1]}) == 1 for arrows in prediction)
+
+
+def test_only_with_positions_do_twins_have_two_means():
+    vectors = {"good": [2.0, 0.0], "but": [0.0, 1.0], "not": [1.0, 1.0], "bad": [0.0, 2.0]}
+    means, outputs = [], []
+    for step in (0, 1):
+        for twin in ("good but not bad", "bad but not good"):
+            x = torch.tensor([vectors[word] for word in twin.split()])
+            x[:, 0] += step * torch.arange(4)
+            outputs.append(torch.softmax(x @ x.T / 2**0.5, dim=-1) @ x)
+            means.append(outputs[-1].mean(dim=0))
+    torch.testing.assert_close(outputs[0][[3, 1, 2, 0]], outputs[1])
+    torch.testing.assert_close(means[0], means[1])
+    assert (means[2] - means[3]).abs().min() > 0.5
+    shown = words(twins_with_and_without_positions())
+    for tensor in (*outputs, *means):
+        assert set(map(number, tensor.flatten().tolist())) <= set(shown)
+    assert shown.count("=") == shown.count("≠") == 1
 
 
 def exercises_in(shown):
