@@ -17,7 +17,7 @@ from course_lib.schematics.attention import (
     token_of_three_parts,
 )
 from course_lib.schematics.beam import beam_as_a_tree
-from course_lib.schematics.cache_and_tiles import growing_cache, softmax_in_two_tiles
+from course_lib.schematics.cache_and_tiles import growing_cache, slow_and_fast_memory, softmax_in_two_tiles
 from course_lib.schematics.capstone import captioner_of_exercises, one_word_reads_the_picture, right_and_wrong_split
 from course_lib.schematics.classification import W_CLASSES, masked_mean_step_by_step
 from course_lib.schematics.families import image_as_a_sequence, masks_of_three_families
@@ -312,3 +312,16 @@ def test_the_wrong_split_counts_its_positions_in_reading_order():
     right, wrong = shown[:24], [each for each in shown[24:] if each.isdigit()][:24]
     assert right == [str(row) for row in range(1, 7) for _ in range(4)]
     assert wrong == [*"123456"] * 4
+
+
+def test_the_two_memories_hold_and_move_what_the_page_counts():
+    n, d, tile = 8192, 64, 64
+    plain, tiles = 4 * n * d + 4 * n * n, 2 * n * d + n // tile * 2 * n * d  # as under "Memory traffic"
+    for narrow in (False, True):
+        shown = words(slow_and_fast_memory(), narrow)
+        assert [each for each in shown if each.startswith("moved")] == [
+            f"moved: {4 * each // 2**20:,} MB" for each in (plain, tiles)
+        ]
+        assert shown.count(f"{4 * n * n // 2**20} MB") == shown.count("S") + shown.count("A") == 2
+        assert {"64 × 64: 16 KB", "tiles of Q, K, V: 48 KB", "16.5 KB", "fast memory: 192 KB"} <= set(shown)
+        assert shown.count("128 ×") == 2 and shown.count("2 MB") == 8
