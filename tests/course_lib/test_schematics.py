@@ -17,8 +17,8 @@ from course_lib.schematics.attention import (
     token_of_three_parts,
 )
 from course_lib.schematics.beam import beam_as_a_tree
-from course_lib.schematics.cache_and_tiles import growing_cache, softmax_in_two_tiles
-from course_lib.schematics.capstone import captioner_of_exercises, one_word_reads_the_picture
+from course_lib.schematics.cache_and_tiles import growing_cache, slow_and_fast_memory, softmax_in_two_tiles
+from course_lib.schematics.capstone import captioner_of_exercises, one_word_reads_the_picture, right_and_wrong_split
 from course_lib.schematics.classification import (
     W_CLASSES,
     masked_mean_step_by_step,
@@ -75,6 +75,7 @@ def test_each_drawing_is_described_and_fits_the_column_of_the_book(name):
         logits_to_a_draw,
         *(image_as_a_sequence, hidden_word_from_both_sides),
         one_word_reads_the_picture,
+        right_and_wrong_split,
     ],
 )
 def test_the_narrow_arrangement_shows_the_same_numbers(make):
@@ -332,3 +333,37 @@ def test_one_word_reads_the_picture_with_all_that_a_pencil_needs():
     for tensor in (QUERY, FEATURES, scores, scores / 2, weights, read, QUERY + read, TO_LOGITS[:, :4] @ (QUERY + read)):
         assert set(map(number, tensor.flatten().tolist())) <= set(shown)
     assert list(map(number, weights.tolist())) == ["0.28", "0.46", "0.10", "0.17"]
+
+
+def test_the_wrong_split_gives_later_words_to_position_1():
+    vectors = torch.arange(1, 7).repeat_interleave(64).reshape(6, 64)  # the number of its word, everywhere
+    wrong = vectors.reshape(4, 6, 16)[:, 0, 0].tolist()
+    assert wrong == [1, 2, 4, 5]
+    for narrow in (False, True):
+        shown = words(right_and_wrong_split(), narrow)
+        assert [each for each in shown if re.fullmatch(r"\d [✓✗]", each)] == [
+            *["1 ✓"] * 4,
+            *["1 ✗"] * 3,  # of the words 2, 4 and 5
+            *("1 ✓", "2 ✗", "4 ✗", "5 ✗"),
+        ]
+        assert "word 5, “blue”, is later," in shown
+
+
+def test_the_wrong_split_counts_its_positions_in_reading_order():
+    shown = [each[0] for each in words(right_and_wrong_split()) if re.fullmatch(r"\d( ✗)?", each)]
+    right, wrong = shown[:24], [each for each in shown[24:] if each.isdigit()][:24]
+    assert right == [str(row) for row in range(1, 7) for _ in range(4)]
+    assert wrong == [*"123456"] * 4
+
+
+def test_the_two_memories_hold_and_move_what_the_page_counts():
+    n, d, tile = 8192, 64, 64
+    plain, tiles = 4 * n * d + 4 * n * n, 2 * n * d + n // tile * 2 * n * d  # as under "Memory traffic"
+    for narrow in (False, True):
+        shown = words(slow_and_fast_memory(), narrow)
+        assert [each for each in shown if each.startswith("moved")] == [
+            f"moved: {4 * each // 2**20:,} MB" for each in (plain, tiles)
+        ]
+        assert shown.count(f"{4 * n * n // 2**20} MB") == shown.count("S") + shown.count("A") == 2
+        assert {"64 × 64: 16 KB", "tiles of Q, K, V: 48 KB", "16.5 KB", "fast memory: 192 KB"} <= set(shown)
+        assert shown.count("128 ×") == 2 and shown.count("2 MB") == 8
