@@ -141,7 +141,9 @@ def test_the_figure_without_script_is_the_one_that_the_script_begins_with(browse
 
 
 def test_the_scripts_of_the_book_live_together_on_one_page(browser):
-    scripts = yaml.safe_load((root() / "_config.yml").read_text(encoding="utf-8"))["sphinx"]["config"]["html_js_files"]
+    settings = yaml.safe_load((root() / "_config.yml").read_text(encoding="utf-8"))["sphinx"]["config"]
+    scripts = [script for script, _ in settings["html_js_files"]]
+    assert all(attributes == {"defer": "defer"} for _, attributes in settings["html_js_files"])  # the text comes first
     assert [*SHARED, *(f"{kind}_explorer.js" for kind in sorted([*EXPLORERS, "softmax"]))] == scripts[1:-2]
     shown = "".join(make().data for kind, make in EXPLORERS.items() if kind != "text")  # which has many weights
     with open_page(browser, shown, tuple(scripts)) as page:
