@@ -10,7 +10,7 @@ TABLE = re.compile(r'<table class="table findings">.*?</table>', re.DOTALL)
 HEAD = re.compile(r"(<tr>(?:<th scope=\"col\"[^>]*>.*?</th>){2})", re.DOTALL)
 ROW = re.compile(
     r'(?P<start><tr><th scope="row"[^>]*>(?P<name>.*?)</th><td[^>]*>(?P<value>.*?)</td>)'
-    r"(?P<before><td[^>]*>)?(?P<verdict>(?(before).*?(?=</td>)))",
+    r"(?:(?P<before><td[^>]*>)(?P<verdict>.*?)(?=</td>))?",
     re.DOTALL,
 )
 VALUE = re.compile(r"[-\u2212]?\d[\d,]*(?:\.(\d+))?(?![\d.,e]| of )")
@@ -44,7 +44,8 @@ def with_seeds(page: str, claims: list[dict]) -> str:
     def _with_seeds(row: re.Match) -> str:
         claim = known.get(_name(row["name"]), {"values": []})
         verdict = (rival(claim) if "ours" in claim else "") or row["verdict"]
-        return f"{row['start']}<td {LEFT}>{_range(claim['values'], row['value'])}</td>{row['before'] or ''}{verdict}"
+        last = "" if row["before"] is None else row["before"] + verdict
+        return f"{row['start']}<td {LEFT}>{_range(claim['values'], row['value'])}</td>{last}"
 
     return TABLE.sub(column, page)
 
@@ -72,7 +73,8 @@ def _range(values: list[float], shown: str) -> str:
         right, cases = (int(number.replace(",", "")) for number in counted.groups())
         counts = [right, *(round(value * cases) for value in values)]
         return _once(f"{min(counts):,}", f"{max(counts):,}")
-    decimals = len(VALUE.match(shown)[1] or "") if VALUE.match(shown) else None
+    value = VALUE.match(shown)
+    decimals = len(value[1] or "") if value else None
     if decimals is not None and min(values) == max(values) and not float(values[0]).is_integer():
         return f"{values[0]:.{decimals}f}"
     if number := NUMBER.match(shown):

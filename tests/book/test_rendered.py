@@ -106,6 +106,14 @@ def test_page_is_sound_from_all_sides(page, addresses, way, name):
     assert not faults, "\n".join(faults)
 
 
+@pytest.mark.rendered
+def test_the_text_does_not_wait_for_the_icons_and_the_explorers():
+    """Both are large, or many: their scripts run when the page is there. A new theme may write its tag otherwise."""
+    tags = re.findall(r"<script[^>]*>", (HTML / "book" / "intro.html").read_text(encoding="utf-8"))
+    late = [tag for tag in tags if "fontawesome.js" in tag or "explorer" in tag]
+    assert len(late) > 10 and not [tag for tag in late if "defer" not in tag]
+
+
 def _seen(page: Page, colours: bool) -> Iterator[str]:
     """Say what is wrong with an open page for who looks at it."""
     yield from (f"does not draw the formula: {formula}" for formula in page.evaluate(UNDRAWN))
