@@ -2,13 +2,15 @@
 
 import torch
 
+from course_lib.data.running_example import TOKENS, X
 from course_lib.diagrams import Arrow, Diagram, Group, Part, arrow, beside, box, column, matrix, number, text
 from course_lib.diagrams.svg import hatch, line_of_text, lines_of_text, rectangle, text_height, text_width
-from course_lib.mixture import Router
+from course_lib.mixture import Router, count_choices
 
 HEADS, GROUPS = 4, 2  # heads of queries, and today as many of keys and values
 WIDTH, STREAM, FIRST, LAST = 332, 63, 100, 326  # pixels: a half, its residual stream, and where its branches are
 FEED_FORWARD, SQUARE, ROW, GAP = 140, 15, 28, 18  # pixels
+DOWN = ("bottom", "top")
 BADGE, DRAWN = 18, 0.96  # pixels; how wide a text is, in parts of its largest width
 EXCHANGED = "light-dark(#a8123e, #ff93a8)"  # a colour that is no role's, since a role is not what it says
 CHANGES = {
@@ -18,6 +20,10 @@ CHANGES = {
     "D": "how many keys and values",
     "E": "a norm for queries and keys",
 }
+
+W_ROUTER = torch.tensor([[2.0, -1, -1, 0], [-1, 1, 2, 1], [0, 0, 1, 2], [1, 0, 0, -1]])  # (expert, d_model)
+CHOSEN, FOLLOWED = 2, TOKENS.index("sees")
+MADE = torch.tensor([[2.0, 0, 1, 0], [0, 4, 1, 0]])  # (chosen, d_model): what its two experts make of "sees"
 
 
 def todays_block_beside_2017() -> Diagram:
@@ -34,12 +40,15 @@ def todays_block_beside_2017() -> Diagram:
         drawn = beside(*halves, gap=16) if side_by_side else column(*halves, gap=40)
         entries = [_entry(_badge(letter), words) for letter, words in CHANGES.items()]
         entries.append(_entry(_band(20), "residual stream"))
+        entries.append(_entry(_head("1 2", "key", 2 * SQUARE + 2), "read by heads 1 and 2"))
         across = 3 if side_by_side else 1
         columns = [Group(entries[start::across]) for start in range(across)]
         for each in columns:
             for above, below in zip(each.parts, each.parts[1:], strict=False):
                 below.below(above, 6, align="start")
-        return [drawn, beside(*columns, gap=18).below(drawn, 20)]
+        for one, other in zip(columns, columns[1:], strict=False):
+            other.right_of(one, 18, align="start")
+        return [drawn, Group(columns).below(drawn, 20)]
 
     return Diagram(
         "The block of 2017 and the block of today",
@@ -54,6 +63,82 @@ def todays_block_beside_2017() -> Diagram:
         "not do.",
         arrangement(side_by_side=True),
         narrow=arrangement(side_by_side=False),
+    )
+
+
+@torch.no_grad()
+def routing_to_experts() -> Diagram:
+    """Draw Chapter 16: a router's logits, the two largest as shares, and the sum of what two experts make of a token.
+
+    >>> routing_to_experts().description[-63:]
+    'Times 0.88 and 0.12, the sum is the output 1.76, 0.48, 1 and 0.'
+    """
+    router = Router(d_model=X.shape[1], experts=len(W_ROUTER), chosen=CHOSEN)
+    router.to_logits.weight.copy_(W_ROUTER)
+    logits, chosen, shares = router(X)  # (token, expert), and twice (token, chosen)
+    table = torch.zeros_like(logits).scatter(-1, chosen, shares)  # (token, expert)
+    output = shares[FOLLOWED] @ MADE  # (d_model,)
+    experts = [f"E_{1 + expert}" for expert in range(len(W_ROUTER))]
+    loads = count_choices(chosen, len(experts))  # (expert,)
+    most, least = loads.argmax().item(), loads.argmin().item()
+    word = f"“{TOKENS[FOLLOWED]}”"
+    weights = [number(share) for share in shares[FOLLOWED].tolist()]
+    notes = f"{experts[0]} to {experts[-1]}: the experts\nhatched: not computed\n"
+    notes += f"{experts[most]} computes {loads[most]} tokens,\n{experts[least]} computes {loads[least]}"
+
+    def arrangement(wide: bool) -> list[Part | Arrow]:
+        """Return vectors and router, then logits, then shares, then the sum for one token."""
+        vectors, weight = (
+            matrix(X, title="X", rows=TOKENS, highlight=FOLLOWED),
+            matrix(W_ROUTER.T, title="W_r", columns=experts),
+        )
+        scores = matrix(logits, "plain", "logits", TOKENS, experts, highlight=FOLLOWED)
+        part = matrix(table, "weight", "shares", TOKENS, experts, table > 0, FOLLOWED)
+        inputs = Group([vectors, weight.right_of(vectors, 26)])
+        terms = []
+        for sign, share, expert, row in zip(("", "+"), weights, chosen[FOLLOWED], MADE, strict=False):
+            made = matrix(row.unsqueeze(0), "value", experts[expert])
+            terms.append(beside(text(f"{sign} {share} ×".strip(), "weight", strong=True), made, gap=8))
+        result = matrix(output.unsqueeze(0), "value", "output", highlight=0)
+        terms.append(beside(text("="), result, gap=8))
+        legend = text(notes)
+        if wide:
+            scores.right_of(inputs, 86)
+            part.below(scores, 62)
+            legend.left_of(part, 24)
+            total = beside(*terms, gap=12).below(part, 62)
+            total.move(part.middle[0] - result.middle[0], 0)
+        else:
+            scores.below(inputs, 56)
+            part.below(scores, 62)
+            for one, other in zip(terms, terms[1:], strict=False):
+                other.below(one, 14)
+                other.move(one.parts[1].body[0] - other.parts[1].body[0], 0)
+            total = Group(terms).below(legend.below(part, 14), 56)
+        return [
+            *(inputs, scores, part, legend, total),
+            arrow(inputs, scores, "X W_r"),
+            arrow(scores, part, f"{CHOSEN} largest of a row,\nsoftmax of these", sides=DOWN),
+            arrow(part if wide else legend, result if wide else total, f"the row of {word}", sides=DOWN),
+        ]
+
+    def read_out(values: torch.Tensor) -> str:
+        *first, last = map(number, values.tolist())
+        return f"{', '.join(first)} and {last}"
+
+    chosen_by = "; ".join(
+        f"{token}: {' and '.join(str(1 + each) for each in pair)}"
+        for token, pair in zip(TOKENS, chosen.tolist(), strict=True)
+    )
+    return Diagram(
+        "A router sends each token to two of four experts",
+        f"Four tokens, each a vector of {X.shape[1]} entries, times the router's matrix give a logit for each of "
+        f"{len(experts)} experts. The {CHOSEN} largest of a row are kept, and their softmax gives the shares. The "
+        f"experts chosen are, {chosen_by}. The other cells are hatched, since these experts never compute these "
+        f"tokens. {word} has the logits {read_out(logits[FOLLOWED])}. Its two experts give {read_out(MADE[0])}, and "
+        f"{read_out(MADE[1])}. Times {' and '.join(weights)}, the sum is the output {read_out(output)}.",
+        arrangement(wide=True),
+        narrow=arrangement(wide=False),
     )
 
 
@@ -137,8 +222,7 @@ def _heads(today: bool, bottom: float) -> tuple[Group, list[float]]:
         each = shared * SQUARE + (shared - 1) * 2
         for first in range(0, HEADS, shared):
             words = " ".join(str(1 + head) for head in range(first, first + shared))
-            drawn = rectangle(0, 0, each, 20, role, 0.2, 1, 1.2, 2) + line_of_text(each / 2, 15, words)
-            parts.append(Part(each, 20, drawn).move(x[name] + first * (SQUARE + 2), bottom - 46))
+            parts.append(_head(words, role, each).move(x[name] + first * (SQUARE + 2), bottom - 46))
         label = text(name, role)
         if name == "keys":
             label = beside(_badge("D"), label, gap=3)
@@ -146,6 +230,12 @@ def _heads(today: bool, bottom: float) -> tuple[Group, list[float]]:
     left, wide = x["keys"] - 5, LAST - x["keys"] + 6
     around = Part(wide, 50, _own(_edge(wide, 50, 0.06)))
     return Group([around.move(left, bottom - 50), *parts]), [start + width / 2 for start in x.values()]
+
+
+def _head(heads: str, role: str, width: float) -> Part:
+    """Return a small box with the numbers of the heads that use it."""
+    drawn = rectangle(0, 0, width, 20, role, 0.2, 1, 1.2, 2) + line_of_text(width / 2, 15, heads)
+    return Part(width, 20, drawn)
 
 
 def _network(today: bool, middle: float, bottom: float) -> tuple[Group, Part]:

@@ -20,6 +20,8 @@ from course_lib.explorers.captions import explore_captions
 from course_lib.explorers.hiding import explore_hiding
 from course_lib.explorers.induction import explore_induction
 from course_lib.explorers.looking import explore_looking
+from course_lib.explorers.routing import explore_routing
+from course_lib.explorers.speculation import explore_speculation
 from course_lib.explorers.text import explore_text
 from course_lib.explorers.translation import explore_translation
 from course_lib.explorers.weights import check_parts, packed
@@ -166,3 +168,41 @@ def test_a_captioner_that_the_page_cannot_compute_is_refused():
         explore_captions(other)
     with pytest.raises(ValueError, match="in training mode"):
         explore_captions(CaptionTransformer(vocab_size=12))
+
+
+@pytest.mark.parametrize("rounds", [[], [((), "a")], [((("a", 0.5, 0.5, 0.5),), "b"), ((), "c")]])
+def test_a_speculation_without_drafts_is_refused(rounds):
+    with pytest.raises(ValueError, match="expected at least one round, each with at least one draft"):
+        explore_speculation("", rounds)
+
+
+@pytest.mark.parametrize("numbers", [(0.0, 0.5, 0.5), (0.5, 1.1, 0.5), (1.1, 0.5, 0.5), (0.5, 0.5, -0.1)])
+def test_a_draft_with_a_probability_that_is_none_is_refused(numbers):
+    with pytest.raises(ValueError, match="expected q above 0 and at most 1, and p and drawn from 0 to 1"):
+        explore_speculation("", [((("a", *numbers),), "b")])
+
+
+def test_tokens_of_a_speculation_are_markup_nowhere():
+    shown = explore_speculation("<i>", [((("<b>", 0.5, 0.5, 0.5), ("\n", 0.5, 0.5, 0.5)), "</script>")]).data
+    assert "<b>" not in shown.split("</script>", 1)[1] and "<td>new line</td>" in shown
+    assert shown.count("</script>") == 1 and "<td>&lt;/script&gt;</td>" in shown and "<td>&lt;b&gt;</td>" in shown
+
+
+@pytest.mark.parametrize(
+    ("tokens", "routings", "words"),
+    [
+        ("", {"with": [[]]}, "0 tokens and 1 trainings, expected at least one"),
+        ("ab", {}, "2 tokens and 0 trainings, expected at least one"),
+        ("ab", {"with": []}, "expected at least one, each with layers"),
+        ("ab", {"with": [2 * [[(0, 1.0)]]], "without": 2 * [2 * [[(0, 1.0)]]]}, "expected the same number of layers"),
+        ("abc", {"with": [2 * [[(0, 1.0)]]]}, "layer 1 'with' has 2 tokens, expected 3"),
+        (
+            "ab",
+            {"with": [2 * [[(0, 1.0)]], [[(3, 1.0)], [(4, 1.0)]]]},
+            "layer 2 'with' has experts .4., expected 0 to 3",
+        ),
+    ],
+)
+def test_a_routing_that_does_not_fit_is_refused(tokens, routings, words):
+    with pytest.raises(ValueError, match=words):
+        explore_routing(tokens, routings, experts=4)
