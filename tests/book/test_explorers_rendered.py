@@ -689,5 +689,5 @@ def test_a_token_is_chosen_by_the_slider_and_by_hand(open_explorer):
     for _ in range(3):
         page.keyboard.press("ArrowRight")
     assert "Token 4, “space”, goes to expert" in is_told(3)
-    page.locator(".shaded span").nth(16).click()
-    assert "Token 17, “new line”, goes to expert" in is_told(TEXT.index("\n")) and slider.input_value() == "17"
+    page.locator(".shaded span").nth(17).click()
+    assert "Token 18, “new line”, goes to expert" in is_told(TEXT.index("\n")) and slider.input_value() == "18"
