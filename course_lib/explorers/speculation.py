@@ -1,12 +1,16 @@
 """Speculative decoding, step by step: what a small model drafts, and what a large one makes of it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from html import escape
 from typing import NamedTuple
 
+import torch
 from IPython.display import HTML
 
+from course_lib.decoding import NextTokenLogits, sampling_probabilities
 from course_lib.explorers.markup import bar, explorer, table
+from course_lib.shapes import check_shape
+from course_lib.speculative import LastLogits
 
 HEAD = ("", "token", "q", "p", "min(1, p/q)", "drawn", "kept")
 KEY = (("kept", "drafted and kept"), ("large", "written by the large model"), ("rejected", "rejected or dropped"))
@@ -92,6 +96,55 @@ def explore_speculation(prompt: str, rounds: Sequence[Round]) -> HTML:
         ],
     }
     return explorer("speculation", data, figure, "step through it, draft by draft")
+
+
+@torch.no_grad()
+def record_speculation(
+    draft_logits: NextTokenLogits,
+    last_logits: LastLogits,
+    prompt: torch.Tensor,
+    rounds: int,
+    generator: torch.Generator,
+    name: Callable[[int], str],
+    drafts: int = 4,
+    temperature: float = 1.0,
+) -> list[Round]:
+    """Write on from `prompt` (1, time) by speculative decoding, and return what `explore_speculation` shows.
+
+    Both models are functions as in `course_lib.speculative.speculative_decode`, which does the same without a record;
+    `name(token)` is what a token is called. In each of the `rounds`, the small model drafts `drafts` tokens, and the
+    large one is called once. Raises ValueError where these are less than 1, and as `sampling_probabilities` does.
+
+    >>> counts_up = lambda tokens, last: torch.nn.functional.one_hot(tokens[:, -last:] + 1, 10).float()
+    >>> counts_to_four = lambda tokens: torch.nn.functional.one_hot((tokens[:, -1] + 1) % 5, 10).float()
+    >>> prompt, generator = torch.tensor([[1]]), torch.Generator().manual_seed(0)
+    >>> (first,) = record_speculation(counts_to_four, counts_up, prompt, 1, generator, str, temperature=0)
+    >>> [(draft.token, draft.q, draft.p) for draft in first.drafts], first.token
+    ([('2', 1.0, 1.0), ('3', 1.0, 1.0), ('4', 1.0, 1.0), ('0', 1.0, 0.0)], '5')
+    """
+    check_shape(prompt, "1 time", "prompt")
+    if drafts < 1 or rounds < 1:
+        raise ValueError(f"`drafts` is {drafts} and `rounds` {rounds}, expected at least 1")
+    recorded = []
+    for _ in range(rounds):
+        guessed, small = prompt, []  # (1, time + guesses), and for each guess (vocab,)
+        for _ in range(drafts):
+            small.append(sampling_probabilities(draft_logits(guessed).double(), temperature)[0])
+            guessed = torch.cat([guessed, torch.multinomial(small[-1], 1, generator=generator).unsqueeze(0)], dim=1)
+        logits = last_logits(guessed, drafts + 1).double()  # (1, drafts + 1, vocab)
+        large = sampling_probabilities(logits, temperature)[0]  # (drafts + 1, vocab)
+        tokens = guessed[0, -drafts:].tolist()
+        numbers = torch.rand(drafts, dtype=torch.float64, generator=generator).tolist()
+        made = [
+            Draft(name(token), q[token].item(), p[token].item(), number)
+            for token, q, p, number in zip(tokens, small, large[:-1], numbers, strict=True)
+        ]
+        kept = _judged(made).count(True)
+        rest = (large[kept] - small[kept]).clamp(min=0) if kept < drafts else large[kept]  # (vocab,)
+        token = torch.multinomial(rest, 1, generator=generator)  # (1,)
+        recorded.append(Round(made, name(token.item())))
+        prompt = torch.cat([guessed[:, : prompt.shape[1] + kept], token.unsqueeze(0)], dim=1)
+    return recorded
 
 
 def _judged(drafts: Sequence[Draft]) -> list[bool | None]:

@@ -21,7 +21,7 @@ from course_lib.explorers.hiding import explore_hiding
 from course_lib.explorers.induction import explore_induction
 from course_lib.explorers.looking import explore_looking
 from course_lib.explorers.routing import explore_routing
-from course_lib.explorers.speculation import explore_speculation
+from course_lib.explorers.speculation import explore_speculation, record_speculation
 from course_lib.explorers.text import explore_text
 from course_lib.explorers.translation import explore_translation
 from course_lib.explorers.weights import check_parts, packed
@@ -206,3 +206,47 @@ def test_tokens_of_a_speculation_are_markup_nowhere():
 def test_a_routing_that_does_not_fit_is_refused(tokens, routings, words):
     with pytest.raises(ValueError, match=words):
         explore_routing(tokens, routings, experts=4)
+
+
+def test_what_is_recorded_of_a_speculation_has_the_probabilities_of_the_large_model():
+    generator = torch.Generator().manual_seed(4)
+    small, large = torch.tensor([[0.0, 1.0, 2.0], [1.0, 0.0, -1.0]])  # logits (vocab,)
+    written = torch.zeros(3)
+    for _ in range(300):
+        for drafts, token in record_speculation(
+            lambda tokens: small[None],
+            lambda tokens, last: large.expand(1, last, 3),
+            torch.tensor([[0]]),
+            2,
+            generator,
+            str,
+        ):
+            kept = [draft.drawn < draft.p / draft.q for draft in drafts]
+            stay = (kept + [False]).index(False)
+            for each in [*(draft.token for draft in drafts[:stay]), token]:
+                written[int(each)] += 1
+    torch.testing.assert_close(written / written.sum(), large.softmax(dim=0), atol=0.05, rtol=0)
+
+
+def test_what_is_recorded_can_be_explored_and_continues_where_a_round_ended():
+    small, large = (
+        LanguageModel(vocab_size=8, max_length=64, d_model=16, heads=2, layers=layers).eval() for layers in (1, 2)
+    )
+    scorers = small.last_logits_scorer(), large.last_logits_scorer()
+    prompt, read = torch.tensor([[3, 1]]), []
+
+    def last_logits(tokens, last):
+        read.append(tokens[0].tolist())
+        return scorers[1](tokens, last)
+
+    generator = torch.Generator().manual_seed(1)
+    rounds = record_speculation(lambda tokens: scorers[0](tokens, 1)[:, -1], last_logits, prompt, 5, generator, str)
+    assert len(rounds) == len(read) == 5
+    text = prompt[0].tolist()
+    for (drafts, token), tokens in zip(rounds, read, strict=True):
+        assert tokens == [*text, *(int(draft.token) for draft in drafts)]
+        verdicts = [draft.drawn < min(1, draft.p / draft.q) for draft in drafts]
+        text = [*tokens[: len(text) + (verdicts + [False]).index(False)], int(token)]
+    assert "speculation-explorer" in explore_speculation("31", rounds).data
+    with pytest.raises(ValueError, match="`drafts` is 0 and `rounds` 1, expected at least 1"):
+        record_speculation(lambda tokens: tokens, last_logits, prompt, 1, generator, str, drafts=0)
