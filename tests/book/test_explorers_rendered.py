@@ -23,6 +23,8 @@ from course_lib.explorers.induction import LETTERS, explore_induction
 from course_lib.explorers.looking import explore_looking
 from course_lib.explorers.masking import explore_masking
 from course_lib.explorers.query import PIXELS, explore_query
+from course_lib.explorers.routing import explore_routing
+from course_lib.explorers.speculation import explore_speculation
 from course_lib.explorers.text import explore_text
 from course_lib.explorers.translation import explore_translation
 from course_lib.inspection import induction_score, record_attention
@@ -41,6 +43,27 @@ QUERIES, KEYS = torch.randn(2, 6, 1024, generator=GENERATOR)  # (token, d_key) e
 
 REVIEWS = negations.draw_reviews(20, GENERATOR).words  # (review, time)
 WRITTEN = ["the", "cat", "saw", "itself", "in", "the", "mirror", "and", "ran"]
+OF_ROUTERS = torch.Generator().manual_seed(16)
+TEXT = "def sum(numbers):\n    total = 0\n    for each in numbers:\n"
+ROUTINGS = {  # a text's characters in three layers, as two routers send them that nobody trained
+    name: [
+        [list(zip(*each, strict=True)) for each in zip(chosen.tolist(), shares.tolist(), strict=True)]
+        for chosen, shares in (
+            (logits.topk(2).indices, logits.topk(2).values.softmax(dim=-1))
+            for logits in scale * torch.randn(3, 1, 8, generator=OF_ROUTERS)
+            + torch.randn(3, len(TEXT), 8, generator=OF_ROUTERS)
+        )
+    ]
+    for name, scale in (("with balancing", 0.1), ("without balancing", 2.0))
+}
+ROUNDS = (  # of speculative decoding: one rejects its third draft, one keeps all, one rejects the first of two
+    (
+        (("sees ", 0.6, 0.72, 0.91), ("it", 0.4, 0.3, 0.52), ("s ", 0.7, 0.14, 0.63), ("ear", 0.5, 0.5, 0.2)),
+        "self ",
+    ),
+    ((("in ", 0.9, 0.8, 0.1), ("the ", 0.8, 0.9, 0.99), ("mirr", 0.3, 0.2, 0.6), ("or", 1.0, 1.0, 0.999)), "\n"),
+    (((" ", 0.8, 0.0, 0.0), ("and ", 0.2, 0.7, 0.4)), "<end>"),
+)
 CAPTIONER = load_caption_transformer()
 with torch.no_grad():
     for each in CAPTIONER.parameters():
@@ -88,6 +111,8 @@ EXPLORERS = {
     "looking": lambda: explore_looking(torch.rand(2, 3, 8, 8), [["a", "b"]] * 2, torch.full((2, 2, 4), 0.25)),
     "masking": lambda: explore_masking(QUERIES, KEYS),
     "query": lambda: explore_query(Q[3, :2], K[:, :2], V[:, :2], TOKENS),
+    "routing": lambda: explore_routing(TEXT, ROUTINGS, experts=8),
+    "speculation": lambda: explore_speculation("the cat ", ROUNDS),
     "text": lambda: explore_text(SHIPPED, 'The "with" statement and the "wi', layer=3, head=2),
     "translation": lambda: explore_translation(network(), 947_863),
 }
@@ -128,7 +153,7 @@ def test_it_can_be_read_by_everyone_at_both_widths(open_explorer, kind):
     assert violations(page) == {"light": [], "dark": []}
 
 
-@pytest.mark.parametrize("kind", ["cache", "hiding", "induction", "masking", "query", "text"])
+@pytest.mark.parametrize("kind", ["cache", "hiding", "induction", "masking", "query", "routing", "speculation", "text"])
 def test_the_figure_without_script_is_the_one_that_the_script_begins_with(browser, open_explorer, kind):
     with open_page(browser, EXPLORERS[kind]().data) as still:
         assert "answers to your hand" in still.locator(".hint").inner_text()
@@ -547,3 +572,122 @@ def test_a_caption_is_written_word_by_word_and_judged(open_explorer, caption):
     assert page.get_by_role("img", name=f"when the captioner wrote “{expected[1]}”").count() == 1
     assert page.locator("th[scope=row] button").nth(1).evaluate("(button) => button === document.activeElement")
     assert status.inner_text().split("“")[-1].startswith(f"{expected[1]}”")
+
+
+def test_a_speculation_goes_draft_by_draft_and_counts_what_it_took(open_explorer):
+    page = open_explorer("speculation")
+    table, costs = page.locator("table").all()
+    back, forth, skip = (page.get_by_role("button", name=name) for name in ("step back", "next step", "next round"))
+
+    def columns():
+        lines = [line.locator("td").all_inner_texts() for line in table.locator("tr:visible").all()[1:-1]]
+        return [[cell for cell in column if cell] for column in zip(*lines, strict=True)]
+
+    def reckoned():
+        return [row.locator("td").all_inner_texts() for row in costs.locator("tr").all()[1:]]
+
+    def looks():
+        spans = page.locator(".shaded span").evaluate_all(
+            "(all) => all.map((each) => [each.className, each.textContent])"
+        )
+        return [(look, word) for look, word in spans if look]
+
+    back.focus()
+    for _ in range(30):
+        page.keyboard.press("Enter")  # no further than the first step
+    forth.focus()
+    past, calls, kept_so_far, drafted_so_far = [], 0, 0, 0
+    for drafts, token in ROUNDS:
+        drafted = [word.strip() or "space" for word, *_ in drafts]
+        chances = [min(1, p / q) for _, q, p, _ in drafts]
+        verdicts = [number < chance for chance, (*_, number) in zip(chances, drafts, strict=True)]
+        kept = (verdicts + [False]).index(False)
+        asked = min(kept + 1, len(drafts))
+        for number in range(1, len(drafts) + 1):
+            assert columns()[:3] == [drafted[:number], [f"{q:.2f}" for _, q, _, _ in drafts[:number]], []]
+            assert looks() == [*past, *(("draft", word) for word, *_ in drafts[:number])]
+            page.keyboard.press("Enter")
+        calls, drafted_so_far = calls + 1, drafted_so_far + len(drafts)
+        assert columns()[2:4] == [[f"{p:.2f}" for _, _, p, _ in drafts], []] and reckoned()[1][0] == str(calls)
+        page.keyboard.press("Enter")
+        for number in range(1, asked + 1):
+            answers = (kept == number - 1) * ["no"] + (kept == number - 1) * (len(drafts) - number) * ["dropped"]
+            assert columns()[3] == [f"{chance:.2f}" for chance in chances[:number]]
+            assert columns()[5] == min(number, kept) * ["yes"] + answers
+            assert (f"kept with probability {chances[number - 1]:.2f}") in page.get_by_role("status").inner_text()
+            page.keyboard.press("Enter")
+        kept_so_far += kept
+        past += [("kept", word) for word, *_ in drafts[:kept]] + [("large", token)]
+        assert looks() == [*past, *(("rejected", word) for word, *_ in drafts[kept:])]
+        written = str(kept_so_far + calls)
+        assert reckoned() == [[written] * 2, [str(calls), written], [f"{kept_so_far} of {drafted_so_far}", ""]]
+        place = f"in place of draft {kept + 1}" if kept < len(drafts) else "after the last draft"
+        assert place in table.locator("td[colspan]").inner_text()
+        page.keyboard.press("Enter")
+    assert forth.get_attribute("aria-disabled") == "true" and table.locator("caption").inner_text().startswith(
+        "Round 3:"
+    )
+    page.get_by_label("step", exact=True).fill("1")
+    assert looks() == [("draft", ROUNDS[0][0][0][0])]
+    skip.focus()
+    for number in (1, 2, 3, 3):
+        page.keyboard.press("Enter")
+        assert table.locator("caption").inner_text().startswith(f"Round {number}:") and looks()[-1][0] != "draft"
+
+
+@pytest.mark.parametrize(("name", "layer"), [("with balancing", 0), ("without balancing", 2)])
+def test_an_expert_shades_the_tokens_that_it_gets(open_explorer, name, layer):
+    page = open_explorer("routing")
+    page.get_by_role("group", name="training").get_by_label(name, exact=True).check()
+    page.get_by_role("group", name="layer").get_by_label(str(1 + layer)).check()
+    routing = [dict(pairs) for pairs in ROUTINGS[name][layer]]
+    loads = [sum(expert in given for given in routing) for expert in range(8)]
+    assert page.locator("td:nth-child(2)").all_inner_texts() == [f"{load} of {len(TEXT)}" for load in loads]
+    lengths = (
+        "(all) => all.map((each) => ['--share', '--tick'].map((name) => Number(each.style.getPropertyValue(name))))"
+    )
+    shares = [[load / len(TEXT), 2 / 8] for load in loads]
+    found = page.locator("td:nth-child(2)").evaluate_all(lengths)
+    torch.testing.assert_close(torch.tensor(found), torch.tensor(shares), atol=1e-4, rtol=0)
+    for expert in (0, loads.index(min(loads)), loads.index(max(loads))):
+        page.get_by_role("button", name=f"expert {1 + expert}").focus()
+        page.keyboard.press("Space")
+        assert page.locator("[aria-pressed=true]").all_inner_texts() == [f"expert {1 + expert}"]
+        shades, given = zip(
+            *page.locator(".shaded span").evaluate_all(
+                "(all) => all.map((each) => "
+                "[Number(each.style.getPropertyValue('--weight-here')), each.classList.contains('given')])"
+            ),
+            strict=True,
+        )
+        expected = torch.tensor([float(each.get(expert, 0)) for each in routing])
+        torch.testing.assert_close(torch.tensor(shades).float(), expected, atol=1e-4, rtol=0)
+        assert list(given) == [expert in each for each in routing]
+        said = page.get_by_role("status").inner_text()
+        assert f"Layer {1 + layer}, {name}: expert {1 + expert} gets {loads[expert]} of {len(TEXT)} tokens" in said
+        assert f"would get {2 * len(TEXT) / 8:g}; here they get from {min(loads)} to {max(loads)}" in said
+
+
+def test_a_token_is_chosen_by_the_slider_and_by_hand(open_explorer):
+    page = open_explorer("routing")
+    page.get_by_role("group", name="training").get_by_label("without balancing", exact=True).check()
+    page.get_by_role("group", name="layer").get_by_label("2").check()
+
+    def is_told(position):
+        given = ROUTINGS["without balancing"][1][position]
+        shown = page.locator("td:nth-child(3)").all_inner_texts()
+        assert [(expert, share) for expert, share in enumerate(shown) if share] == sorted(
+            (expert, f"{round(share, 4):.2f}") for expert, share in given
+        )
+        assert page.locator("th[scope=col]").last.inner_text() == f"share of token {1 + position}"
+        assert page.locator(".chosen").inner_text().replace("⏎", "").strip() == TEXT[position].strip()
+        return page.get_by_role("status").inner_text()
+
+    slider = page.get_by_label("token", exact=True)
+    slider.focus()
+    page.keyboard.press("Home")
+    for _ in range(3):
+        page.keyboard.press("ArrowRight")
+    assert "Token 4, “space”, goes to expert" in is_told(3)
+    page.locator(".shaded span").nth(17).click()
+    assert "Token 18, “new line”, goes to expert" in is_told(TEXT.index("\n")) and slider.input_value() == "18"

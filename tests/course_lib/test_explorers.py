@@ -20,6 +20,8 @@ from course_lib.explorers.captions import explore_captions
 from course_lib.explorers.hiding import explore_hiding
 from course_lib.explorers.induction import explore_induction
 from course_lib.explorers.looking import explore_looking
+from course_lib.explorers.routing import explore_routing
+from course_lib.explorers.speculation import explore_speculation, record_speculation
 from course_lib.explorers.text import explore_text
 from course_lib.explorers.translation import explore_translation
 from course_lib.explorers.weights import check_parts, packed
@@ -166,3 +168,85 @@ def test_a_captioner_that_the_page_cannot_compute_is_refused():
         explore_captions(other)
     with pytest.raises(ValueError, match="in training mode"):
         explore_captions(CaptionTransformer(vocab_size=12))
+
+
+@pytest.mark.parametrize("rounds", [[], [((), "a")], [((("a", 0.5, 0.5, 0.5),), "b"), ((), "c")]])
+def test_a_speculation_without_drafts_is_refused(rounds):
+    with pytest.raises(ValueError, match="expected at least one round, each with at least one draft"):
+        explore_speculation("", rounds)
+
+
+@pytest.mark.parametrize("numbers", [(0.0, 0.5, 0.5), (0.5, 1.1, 0.5), (1.1, 0.5, 0.5), (0.5, 0.5, -0.1)])
+def test_a_draft_with_a_probability_that_is_none_is_refused(numbers):
+    with pytest.raises(ValueError, match="expected q above 0 and at most 1, and p and drawn from 0 to 1"):
+        explore_speculation("", [((("a", *numbers),), "b")])
+
+
+def test_tokens_of_a_speculation_are_markup_nowhere():
+    shown = explore_speculation("<i>", [((("<b>", 0.5, 0.5, 0.5), ("\n", 0.5, 0.5, 0.5)), "</script>")]).data
+    assert "<b>" not in shown.split("</script>", 1)[1] and "<td>new line</td>" in shown
+    assert shown.count("</script>") == 1 and "<td>&lt;/script&gt;</td>" in shown and "<td>&lt;b&gt;</td>" in shown
+
+
+@pytest.mark.parametrize(
+    ("tokens", "routings", "words"),
+    [
+        ("", {"with": [[]]}, "0 tokens and 1 trainings, expected at least one"),
+        ("ab", {}, "2 tokens and 0 trainings, expected at least one"),
+        ("ab", {"with": []}, "expected at least one, each with layers"),
+        ("ab", {"with": [2 * [[(0, 1.0)]]], "without": 2 * [2 * [[(0, 1.0)]]]}, "expected the same number of layers"),
+        ("abc", {"with": [2 * [[(0, 1.0)]]]}, "layer 1 'with' has 2 tokens, expected 3"),
+        (
+            "ab",
+            {"with": [2 * [[(0, 1.0)]], [[(3, 1.0)], [(4, 1.0)]]]},
+            "layer 2 'with' has experts .4., expected 0 to 3",
+        ),
+    ],
+)
+def test_a_routing_that_does_not_fit_is_refused(tokens, routings, words):
+    with pytest.raises(ValueError, match=words):
+        explore_routing(tokens, routings, experts=4)
+
+
+def test_what_is_recorded_of_a_speculation_has_the_probabilities_of_the_large_model():
+    generator = torch.Generator().manual_seed(4)
+    small, large = torch.tensor([[0.0, 1.0, 2.0], [1.0, 0.0, -1.0]])  # logits (vocab,)
+    written = torch.zeros(3)
+    for _ in range(300):
+        for drafts, token in record_speculation(
+            lambda tokens: small[None],
+            lambda tokens, last: large.expand(1, last, 3),
+            torch.tensor([[0]]),
+            2,
+            generator,
+            str,
+        ):
+            kept = [draft.drawn < draft.p / draft.q for draft in drafts]
+            stay = (kept + [False]).index(False)
+            for each in [*(draft.token for draft in drafts[:stay]), token]:
+                written[int(each)] += 1
+    torch.testing.assert_close(written / written.sum(), large.softmax(dim=0), atol=0.05, rtol=0)
+
+
+def test_what_is_recorded_can_be_explored_and_continues_where_a_round_ended():
+    small, large = (
+        LanguageModel(vocab_size=8, max_length=64, d_model=16, heads=2, layers=layers).eval() for layers in (1, 2)
+    )
+    scorers = small.last_logits_scorer(), large.last_logits_scorer()
+    prompt, read = torch.tensor([[3, 1]]), []
+
+    def last_logits(tokens, last):
+        read.append(tokens[0].tolist())
+        return scorers[1](tokens, last)
+
+    generator = torch.Generator().manual_seed(1)
+    rounds = record_speculation(lambda tokens: scorers[0](tokens, 1)[:, -1], last_logits, prompt, 5, generator, str)
+    assert len(rounds) == len(read) == 5
+    text = prompt[0].tolist()
+    for (drafts, token), tokens in zip(rounds, read, strict=True):
+        assert tokens == [*text, *(int(draft.token) for draft in drafts)]
+        verdicts = [draft.drawn < min(1, draft.p / draft.q) for draft in drafts]
+        text = [*tokens[: len(text) + (verdicts + [False]).index(False)], int(token)]
+    assert "speculation-explorer" in explore_speculation("31", rounds).data
+    with pytest.raises(ValueError, match="`drafts` is 0 and `rounds` 1, expected at least 1"):
+        record_speculation(lambda tokens: tokens, last_logits, prompt, 1, generator, str, drafts=0)

@@ -9,6 +9,7 @@ from course_lib.data.image_example import FEATURES, QUERY, TO_LOGITS
 from course_lib.data.running_example import MEMORY, TOKENS, W_K, W_Q, W_V, K, Q, V, X
 from course_lib.diagrams import Arrow, number
 from course_lib.grading.catalogue import catalogue
+from course_lib.mixture import MixtureOfExperts
 from course_lib.schematics.attention import (
     attention_step_by_step,
     ring_of_three,
@@ -38,6 +39,7 @@ from course_lib.schematics.masking import (
     one_hot_or_spread,
     one_look_up,
 )
+from course_lib.schematics.since_2017 import MADE, W_ROUTER, routing_to_experts, todays_block_beside_2017
 from course_lib.schematics.transformer import (
     chain_and_layers,
     cross_attention_step_by_step,
@@ -76,6 +78,7 @@ def test_each_drawing_is_described_and_fits_the_column_of_the_book(name):
         *(image_as_a_sequence, hidden_word_from_both_sides),
         one_word_reads_the_picture,
         right_and_wrong_split,
+        *(todays_block_beside_2017, routing_to_experts),
     ],
 )
 def test_the_narrow_arrangement_shows_the_same_numbers(make):
@@ -367,3 +370,41 @@ def test_the_two_memories_hold_and_move_what_the_page_counts():
         assert shown.count(f"{4 * n * n // 2**20} MB") == shown.count("S") + shown.count("A") == 2
         assert {"64 × 64: 16 KB", "tiles of Q, K, V: 48 KB", "16.5 KB", "fast memory: 192 KB"} <= set(shown)
         assert shown.count("128 ×") == 2 and shown.count("2 MB") == 8
+
+
+@pytest.mark.parametrize("narrow", [False, True])
+def test_what_was_exchanged_has_its_letter_in_both_blocks_and_the_rest_is_the_same(narrow):
+    drawn = todays_block_beside_2017()
+    shown = words(drawn, narrow)
+    assert [shown.count(each) for each in "ABCDE"] == [1 + 2 + 3, 1 + 1 + 2, 1 + 1 + 2, 1 + 2, 1 + 2]
+    assert [shown.count(each) for each in ("LayerNorm", "RMSNorm", "QK-norm", "RoPE", "sinusoids")] == [2, 3, 1, 1, 1]
+    assert (shown.count("1 2"), shown.count("3 4")) == (3, 2)  # keys and values, and what that means
+    for kept in ("causal softmax attention", "N blocks", "token", "embedding", "logits"):
+        assert shown.count(kept) == 2
+    assert shown.count("+") == 3 + 2  # today nothing is added to the tokens
+
+
+@pytest.mark.parametrize("narrow", [False, True])
+def test_a_token_goes_where_a_mixture_of_experts_sends_it(narrow):
+    mixture = MixtureOfExperts(d_model=4, d_hidden=1, experts=4, chosen=2)
+    outputs = torch.randn(4, 4).index_copy(0, torch.tensor([1, 2]), MADE)  # (expert, d_model): for "sees"
+    mixture.experts = torch.nn.ModuleList(Constant(each) for each in outputs)
+    with torch.no_grad():
+        mixture.router.to_logits.weight.copy_(W_ROUTER)
+        _, chosen, shares = mixture.router(X)
+        result = mixture(X)[TOKENS.index("sees")]
+    assert chosen.tolist() == [[2, 1], [0, 3], [1, 2], [2, 0]]
+    shown = words(routing_to_experts(), narrow)
+    drawn = [word for word in shown if re.fullmatch(r"−?[0-9.]+", word)]
+    expected = (X, W_ROUTER.T, X @ W_ROUTER.T, shares, MADE, result)
+    assert sorted(drawn) == sorted(number(entry) for each in expected for entry in each.flatten().tolist())
+    assert {"hatched: not computed", "E3 computes 3 tokens,", "E4 computes 1"} <= set(shown)
+
+
+class Constant(torch.nn.Module):
+    def __init__(self, output):
+        super().__init__()
+        self.output = output
+
+    def forward(self, inputs):
+        return self.output.expand_as(inputs)
