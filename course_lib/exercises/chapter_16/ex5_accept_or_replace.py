@@ -67,7 +67,7 @@ def kept_or_not(case: Case):
     """What is kept, and what is not. A token that is drawn in place of a guess is never the guess itself."""
     reply = yield case
     got, due = reply.value == case["guess"], is_accepted(case["p"], case["q"], case["guess"], case["accept_uniform"])
-    return difference(case, got, due, where="True where a guess is kept")
+    return difference(case, got, due, where="which guesses are kept")
 
 
 def counted(case: Case):
@@ -601,7 +601,7 @@ both answers are right, and the caller's own p was changed on the way; `p[kept] 
 JUDGE = Task(
     function="judge",
     parameters=("p", "q", "guesses", "uniforms"),
-    returns="how many guesses are kept, integer (), and the probabilities of the next token, shape (vocab,)",
+    returns="how many guesses are kept, a tensor of shape (), and the probabilities of the next token, (vocab,)",
     outputs=("kept", "probabilities"),
     cases=draw_drafts,
     examples=(

@@ -82,6 +82,10 @@ softmax of the products => queries and keys weighed by their features
 this takes a softmax of the products of features; linear attention has no softmax: the products themselves are divided
 by their sum
 
+softmax of the products over the root => queries and keys weighed by their features
++ scaled = products / key.shape[-1] ** 0.5
++ weights = scaled.masked_fill(torch.ones_like(products).triu(1) > 0, -torch.inf).softmax(dim=-1)
+
 softmax attention => queries and keys weighed by their features
 - asking, keys = (torch.where(each > 0, each + 1, each.exp()) for each in (query, key))
 - products = einsum(asking, keys, "batch i d, batch j d -> batch i j").tril()

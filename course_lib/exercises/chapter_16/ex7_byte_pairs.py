@@ -159,7 +159,7 @@ this is the number of different pairs; asked is how often the most frequent one 
 PAIR = Task(
     function="most_frequent_pair",
     parameters=("tokens",),
-    returns="the pair, shape (2,), and how often it stands there, shape (), both integers",
+    returns="the pair, shape (2,), and how often it stands there, shape (), both tensors of integers",
     outputs=("pair", "count"),
     cases=draw_tokens,
     examples=(
@@ -323,8 +323,8 @@ go on by one
 
 last token lost => a pair that stands nowhere changes nothing
 - while position < len(tokens):
-+ while position < len(tokens) - (len(tokens) > 1):
-the last token is lost where it belongs to no pair: look at it, too
++ while position < len(tokens) - 1:
+the last token is lost where it belongs to no pair, because the loop ends before it: it stays as it is
 
 always the number 256 => every place of the pair
 - merged.append(new if found else tokens[position].item())
@@ -434,10 +434,20 @@ count again
 no end => it ends where no pair stands there twice
 - if count < 2:
 - break
+- tokens = merge_pair(tokens, pair, new)
+- learned.append(pair)
++ tokens = merge_pair(tokens, pair, new)
++ learned.append(pair)
 + if len(tokens) < 2:
 +     break
 this goes on where no pair stands there twice: then every merge makes one token of two that were never seen again, until
 the whole text is one token; end there
+
+no end at all => it ends where no pair stands there twice
+- if count < 2:
+- break
+this goes on where no pair stands there twice: then every merge makes one token of two that were never seen again, until
+the whole text is one token, in which there is no pair at all; end where the count falls below two
 
 one more after the end => it ends where no pair stands there twice
 - if count < 2:
@@ -553,7 +563,7 @@ LEARN = Task(
     ),
     edges=(
         {"text": "aaa", "merges": 3},  # the pair stands there twice, and is merged once
-        {"text": "éé", "merges": 2},  # one letter, twice two bytes
+        {"text": "ééé", "merges": 2},  # one letter, three times two bytes
         {"text": "abcabc", "merges": 1},  # all equally frequent
         {"text": "aaaaaaaaaaa", "merges": 6},  # runs of what was merged
         {"text": "AaAaAa aAaA", "merges": 4},  # capital and small
@@ -690,8 +700,8 @@ EXERCISE = Exercise(
         "How many pairs of neighbours do n tokens have? When you have merged two tokens, at which of the old tokens do "
         "you go on? And which number of a text is the same however it is cut into tokens: its losses added up, or "
         "their mean?",
-        "Put the tokens beside the tokens moved on by one, count equal rows, and take the first of the most frequent, "
-        "sorted. To merge, go through the text with a position: two equal neighbours of the right kind give the "
+        "Put the tokens beside the tokens moved on by one, sort the rows, count equal ones, and take the first of the "
+        "most frequent. To merge, go through the text with a position: two equal neighbours of the right kind give the "
         "new token and a step of two, everything else a step of one. To learn, do both by turns, with 256, 257 and so "
         "on, until the count falls below two.",
         "`unique(dim=0, return_counts=True)` gives the different rows in sorted order, each with its count, and "
