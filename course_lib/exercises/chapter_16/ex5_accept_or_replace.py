@@ -11,7 +11,7 @@ from course_lib.grading.problem import Problem
 # to an acceptance or to a running sum that rounding could decide, and what is summed over all guesses is exact.
 WHOLE, PARTS = 12, 64
 DRAWN = 2000  # tokens of the chi-square test
-FAR = 50.0  # of at most four tokens: by chance the statistic is greater once in ten thousand million times
+FAR = 50.0  # the statistic of five tokens is greater by chance once in two thousand million times
 
 
 def draw_rows(generator: torch.Generator, rows: int, vocab: int) -> torch.Tensor:
