@@ -1,0 +1,1 @@
+"""Exercises of chapter 16, from 2017 to today."""
