@@ -95,7 +95,16 @@ shares of all => the shares sum to one
 these are the shares among *all* experts, and those of the two do not sum to one; take the softmax of the two logits
 alone, or divide by the sum of both
 
+shares of all, by topk of the probabilities => the shares sum to one
+- best, chosen = logits.topk(2, dim=-1)
+- return chosen, best.softmax(dim=-1)
++ shares, chosen = logits.softmax(dim=-1).topk(2, dim=-1)
++ return chosen, shares
+these are the shares among *all* experts, and those of the two do not sum to one; take the softmax of the two logits
+alone, or divide by the sum of both
+
 logits for shares => the shares sum to one
+- return chosen, best.softmax(dim=-1)
 + return chosen, best
 these are the logits; the shares are their softmax
 
@@ -185,7 +194,7 @@ def watchful(experts: int) -> Given:
         "(number + 2) * vectors * torch.where((vectors[..., number] == 1).all(), 1.0, torch.nan) "
         f"for number in range({experts})]"
     )
-    return Given(f"{experts} experts: expert n returns nan if entry n of a vector is not 1, else (n + 2) x", source)
+    return Given(f"{experts} experts: expert n returns nan unless entry n is 1", source)
 
 
 def mix(inputs, logits, experts):
@@ -439,10 +448,9 @@ this is the squared coefficient of variation, an older balance loss; asked is th
 
 gradient cut => the gradient for the logits
 - probabilities = logits.softmax(dim=-1).mean(dim=0)
-+ probabilities = logits.softmax(dim=-1).mean(dim=0) + 0 * logits.sum()
-+ probabilities = probabilities.detach() + probabilities.sum() - probabilities.sum().detach()
-the numbers are right and the gradient is not: the probabilities were cut out of the graph (`.detach()`), and they are
-the only path on which the loss reaches the router
++ probabilities = logits.softmax(dim=-1).mean(dim=0).detach()
+the number is right and has no gradient: the probabilities were cut out of the graph (`.detach()`, `.item()`,
+`torch.no_grad()`), and they are the only path on which the loss reaches the router
 """
 
 # Of the first token the experts 1 and 0 differ by ln 3, of the second the experts 2 and 0 by ln 2.

@@ -34,6 +34,10 @@ def route_by_hiding_the_others(logits):
     return chosen, left.softmax(1).gather(1, chosen)
 
 
+def route_by_the_softmax_of_all(logits):
+    return _choose(logits)
+
+
 def mix_token_by_token(inputs, logits, experts):
     chosen, shares = logits.topk(2).indices, logits.topk(2).values.softmax(-1)
     rows = []
