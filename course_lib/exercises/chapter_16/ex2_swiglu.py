@@ -33,7 +33,8 @@ def with_gates(sign: int):
 
     def change(case: Case) -> Case:
         gate, up = (sign * (each.abs() + 0.5) for each in (case["gate"], case["up"]))
-        return case | {"inputs": case["inputs"].abs() + 2, "gate": 30 * gate, "up": up}
+        # Large numbers of one sign: nothing of them is lost where they are added up.
+        return case | {"inputs": case["inputs"].abs() + 2, "gate": 30 * gate, "up": up, "down": case["down"].abs()}
 
     return change
 
