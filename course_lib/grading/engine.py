@@ -305,7 +305,9 @@ def _small_cases(task: Task, seed: int) -> list[Case]:
 
 
 def _size(case: Case) -> int:
-    return sum(each.numel() for each in case.values() if isinstance(each, torch.Tensor))
+    """Return how many numbers and letters a reader of the case would have to look at."""
+    texts = sum(len(each) for each in case.values() if isinstance(each, str))
+    return texts + sum(each.numel() for each in case.values() if isinstance(each, torch.Tensor))
 
 
 @contextlib.contextmanager

@@ -152,7 +152,11 @@ def _no_value(problem: Problem, task: "Task") -> str:
         wrong += [f"has parameters that nobody asked for: {shorten(spare, 240)}"] * bool(spare)
         return f"{name} {', and '.join(wrong)}"
     if problem.kind == "no value":
-        got = "nothing (is `return` missing?)" if fault["got"] == "None" else f"a {shorten(fault['got'], 60)}"
+        got = shorten(fault["got"], 60)
+        if got == "None":
+            got = "nothing (is `return` missing?)"
+        elif not got.startswith("None"):  # which may stand inside a tuple
+            got = f"an {got}" if got.startswith(("int", "ndarray")) else f"a {got}"
         return f"got {got}, expected {_expected_kind(task)}: {task.returns}"
     if problem.kind == "layout":
         return f"got a {shorten(fault['got'], 60)}, expected an ordinary one on the cpu"

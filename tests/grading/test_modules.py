@@ -322,7 +322,7 @@ def test_honest_tuples_earn_full_marks(judged, source):
         ("weights @ values", {OUTPUT, WEIGHTS, TUPLE_GRADIENTS}, "got one tensor, expected a tuple (output, weights)"),
         ("weights @ values, weights, 1 * weights", {OUTPUT, WEIGHTS, TUPLE_GRADIENTS}, "got a tuple of 3 tensors"),
         ("[weights @ values, weights]", {OUTPUT, WEIGHTS, TUPLE_GRADIENTS}, "got a list, expected a tuple (output"),
-        ("weights @ values, None", {OUTPUT, WEIGHTS, TUPLE_GRADIENTS}, "got nothing"),
+        ("weights @ values, None", {OUTPUT, WEIGHTS, TUPLE_GRADIENTS}, "got None inside the tuple"),
         ("weights @ values, scores.exp()", {WEIGHTS}, "a row [1.0, 1.0] sums to 2.0, expected 1"),
         ("weights.detach() @ values, weights", {TUPLE_GRADIENTS}, "gradient for scores"),
     ],

@@ -237,7 +237,8 @@ def _unfit(value: Any) -> dict[str, Any] | None:
     """Say what is wrong with something that is no tensor, or no tuple of tensors, of the plainest kind."""
     for each in _parts(value):
         if type(each) not in (torch.Tensor, torch.nn.Parameter):
-            return {"kind": "value", "got": "None" if each is None else type(each).__name__}
+            inside = "" if each is value else " inside the tuple"
+            return {"kind": "value", "got": ("None" if each is None else type(each).__name__) + inside}
         if each.layout != torch.strided or each.device.type != "cpu" or each.is_nested:
             return {"kind": "layout", "got": f"{each.layout} tensor on {each.device}"}
         if not ordinary(each):
