@@ -10,7 +10,7 @@ explore("softmax", (root, { scores: listed }) => {
   const columns = scores.map((score, index) => {
     const share = element("span", { class: "share" });
     const bar = element("div", { class: "bar" });
-    const input = element("input", { type: "range", min: -3, max: 3, step: 0.1, "aria-label": `score ${index + 1}` });
+    const input = element("input", { type: "range", min: -5, max: 5, step: 0.1, "aria-label": `score ${index + 1}` });
     input.value = score;
     const written = element("span", { class: "score" });
     bars.append(element("div", { class: "column" }, element("div", { class: "track" }, share, bar), input, written));

@@ -40,6 +40,7 @@ from course_lib.schematics.masking import (
     one_look_up,
 )
 from course_lib.schematics.since_2017 import MADE, W_ROUTER, routing_to_experts, todays_block_beside_2017
+from course_lib.schematics.softmax import scores_to_softmax
 from course_lib.schematics.transformer import (
     chain_and_layers,
     cross_attention_step_by_step,
@@ -79,6 +80,7 @@ def test_each_drawing_is_described_and_fits_the_column_of_the_book(name):
         one_word_reads_the_picture,
         right_and_wrong_split,
         *(todays_block_beside_2017, routing_to_experts),
+        scores_to_softmax,
     ],
 )
 def test_the_narrow_arrangement_shows_the_same_numbers(make):
@@ -399,6 +401,19 @@ def test_a_token_goes_where_a_mixture_of_experts_sends_it(narrow):
     expected = (X, W_ROUTER.T, X @ W_ROUTER.T, shares, MADE, result)
     assert sorted(drawn) == sorted(number(entry) for each in expected for entry in each.flatten().tolist())
     assert {"hatched: not computed", "E3 computes 3 tokens,", "E4 computes 1"} <= set(shown)
+
+
+@pytest.mark.parametrize("narrow", [False, True])
+def test_scores_become_weights_at_each_temperature_with_all_that_a_pencil_needs(narrow):
+    shown = words(scores_to_softmax(), narrow)
+    assert [each for each in shown if each in TOKENS][:4] == list(TOKENS)
+    drawn = [word for word in shown if re.fullmatch(r"[0-9.]+", word)]
+    exponentials = ["1", "7.39", "4.48", "2.72", "1", "54.6", "20.1", "7.39", "1", "2981", "403", "54.6"]
+    scores = torch.tensor([0.0, 4.0, 3.0, 2.0])
+    weights = [number(each) for at in (2, 1, 0.5) for each in torch.softmax(scores / at, dim=0).tolist()]
+    assert sorted(drawn) == sorted(["0", "4", "3", "2", *exponentials, *weights])
+    assert all(any(total in each for each in shown) for total in ("÷ sum 15.6", "÷ sum 83.1", "÷ sum 3440")) or narrow
+    assert all(any(total in each for each in shown) for total in ("÷ 15.6", "÷ 83.1", "÷ 3440")) or not narrow
 
 
 class Constant(torch.nn.Module):
