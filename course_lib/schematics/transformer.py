@@ -1,5 +1,7 @@
 """Encoder and decoder, whole; our block; how the memory is read; what the decoder is given; and what waits for what."""
 
+from collections.abc import Sequence
+
 from course_lib.attention import scaled_dot_product_attention
 from course_lib.data.running_example import MEMORY, SOURCE_TOKENS, TOKENS, W_K, W_V, Q, X
 from course_lib.diagrams import (
@@ -119,8 +121,8 @@ def cross_attention_step_by_step() -> Diagram:
     written = (*TOKENS[1:], "end")  # a row has the name of the token that is to be written
     sees, videt = written.index("sees"), SOURCE_TOKENS.index("videt")
 
-    def parts() -> dict[str, Part]:
-        """Return all matrices; each row has its name."""
+    def parts(**names: Sequence[str]) -> dict[str, Part]:
+        """Return all matrices, each row with its name; `names` are those of the divided scores."""
         return {
             "x": matrix(X, title="X", rows=written, highlight=sees),
             "z": matrix(MEMORY, "memory", "Z", rows=SOURCE_TOKENS),
@@ -128,7 +130,7 @@ def cross_attention_step_by_step() -> Diagram:
             "k": matrix(key, "key", "K", rows=SOURCE_TOKENS),
             "v": matrix(value, "value", "V", rows=SOURCE_TOKENS),
             "s": matrix(Q @ key.T, "weight", "Q Kᵀ", written, SOURCE_TOKENS, highlight=sees),
-            "t": matrix(Q @ key.T / 2, "weight", "Q Kᵀ / 2", written, highlight=sees),  # columns as before and after
+            "t": matrix(Q @ key.T / 2, "weight", "Q Kᵀ / 2", highlight=sees, **names),
             "a": matrix(weights, "weight", "A", written, SOURCE_TOKENS, highlight=sees),
             "y": matrix(output, "value", "Y = A V", written, highlight=sees),
         }
@@ -156,7 +158,8 @@ def cross_attention_step_by_step() -> Diagram:
             arrow(all_rows, y, role="value", sides=("bottom" if narrow else "right", "right"), reach=6),
         ]
 
-    wide, narrow = parts(), parts()
+    # Beside each other, the three matrices share their rows' names; below each other, those of their columns.
+    wide, narrow = parts(columns=SOURCE_TOKENS), parts(rows=written)
     beside(wide["s"], wide["t"], gap=44)
     wide["a"].right_of(wide["t"], 74)
     wide["y"].below(wide["a"], 40)
