@@ -6,7 +6,7 @@ import torch
 
 from course_lib.data import patch_example
 from course_lib.data.image_example import FEATURES, QUERY, TO_LOGITS
-from course_lib.data.running_example import MEMORY, TOKENS, W_K, W_Q, W_V, K, Q, V, X
+from course_lib.data.running_example import MEMORY, TOKENS, W_K, W_O, W_Q, W_V, K, Q, V, X
 from course_lib.diagrams import Arrow, number
 from course_lib.grading.catalogue import catalogue
 from course_lib.mixture import MixtureOfExperts
@@ -31,6 +31,7 @@ from course_lib.schematics.families import (
     masks_of_three_families,
 )
 from course_lib.schematics.generating import context_and_targets, logits_to_a_draw
+from course_lib.schematics.heads import two_heads_step_by_step
 from course_lib.schematics.induction import induction_head
 from course_lib.schematics.masking import (
     causal_and_padding,
@@ -79,6 +80,7 @@ def test_each_drawing_is_described_and_fits_the_column_of_the_book(name):
         *(image_as_a_sequence, hidden_word_from_both_sides),
         one_word_reads_the_picture,
         right_and_wrong_split,
+        two_heads_step_by_step,
         *(todays_block_beside_2017, routing_to_experts),
         scores_to_softmax,
     ],
@@ -359,6 +361,24 @@ def test_the_wrong_split_counts_its_positions_in_reading_order():
     right, wrong = shown[:24], [each for each in shown[24:] if each.isdigit()][:24]
     assert right == [str(row) for row in range(1, 7) for _ in range(4)]
     assert wrong == [*"123456"] * 4
+
+
+@pytest.mark.parametrize("narrow", [False, True])
+def test_with_two_heads_the_wrong_split_gives_the_third_word_to_position_1(narrow):
+    assert Q.reshape(2, 4, 2)[1, 0].tolist() == Q[2, :2].tolist()
+    shown = words(right_and_wrong_split(TOKENS, heads=2, width=4), narrow)
+    assert [each for each in shown if re.fullmatch(r"\d [✓✗]", each)] == ["1 ✓", "1 ✓", "1 ✗", "1 ✓", "3 ✗"]
+    assert "word 3, “sees”, is later," in shown
+
+
+def test_two_heads_show_all_that_a_pencil_needs_and_each_its_own_average():
+    weights = [torch.softmax(Q[:, own] @ K[:, own].T / 2**0.5, dim=-1) for own in (slice(2), slice(2, 4))]
+    found = [weights[0] @ V[:, :2], weights[1] @ V[:, 2:]]
+    joined = torch.cat(found, dim=-1)
+    drawn = (Q, K, V, Q, K, V, *weights, *found, joined, W_O, joined @ W_O.T)  # Q, K and V whole and in halves
+    shown = [word for word in words(two_heads_step_by_step()) if word.strip("−0123456789.") == ""]
+    assert sorted(shown) == sorted(number(entry) for tensor in drawn for entry in tensor.flatten().tolist())
+    assert [number(each) for each in joined[3].tolist()] == ["2.38", "0.40", "1.52", "0.41"]
 
 
 def test_the_two_memories_hold_and_move_what_the_page_counts():

@@ -1,0 +1,112 @@
+"""Multi-head attention on the running example: two heads of width 2, their averages side by side, and W_o."""
+
+from course_lib.attention import scaled_dot_product_attention
+from course_lib.data.running_example import TOKENS, W_O, K, Q, V
+from course_lib.diagrams import Arrow, Diagram, Group, Part, arrow, beside, column, frame, matrix, text
+from course_lib.multi_head import merge_heads, split_heads
+
+HEADS = 2
+DOWN = ("bottom", "top")
+LAST = len(TOKENS) - 1  # "itself", the row that the chapter follows
+NUMBERS = "₁₂"
+
+
+def two_heads_step_by_step() -> Diagram:
+    """Draw Chapter 6: Q, K and V are split, each head attends, the averages are concatenated and multiplied by W_o.
+
+    >>> print(two_heads_step_by_step().description[-84:])
+    “itself” reads “cat” with head 1 (weight 0.73) and “sees” with head 2 (weight 0.76).
+    """
+    query, key, value = (split_heads(each, HEADS) for each in (Q, K, V))  # (head, time, d_head)
+    found, weights = scaled_dot_product_attention(query, key, value)  # (head, time, d_head), (head, time, time)
+    joined = merge_heads(found)  # (time, d_model)
+    output = joined @ W_O.T  # (time, d_model)
+
+    def whole(gap: float, named: bool) -> tuple[Group, list[Part]]:
+        """Return Q, K and V side by side, and for each the line between the columns of the heads."""
+        drawn = [
+            matrix(each, role, name, TOKENS if named and name == "Q" else (), highlight=LAST if name == "Q" else None)
+            for each, role, name in ((Q, "query", "Q"), (K, "key", "K"), (V, "value", "V"))
+        ]
+        beside(*drawn, gap=gap)
+        return Group(drawn), [_cut(each) for each in drawn]
+
+    def head(number: int, named: bool) -> tuple[Group, Part]:
+        """Return the frame of one head with all that is in it, and its output."""
+        sign = NUMBERS[number]
+        parts = [
+            matrix(each[number], role, f"{name}{sign}", highlight=LAST if name == "Q" else None)
+            for each, role, name in ((query, "query", "Q"), (key, "key", "K"), (value, "value", "V"))
+        ]
+        q, k, v = parts
+        three = beside(q, k, v, gap=18)
+        a = matrix(weights[number], "weight", f"A{sign}", TOKENS if named else (), TOKENS, highlight=LAST)
+        a.below(three, 34)
+        a.move(three.bounds[0] - a.bounds[0], 0)
+        y = matrix(found[number], "value", f"Y{sign}", highlight=LAST).right_of(a, 16)
+        y.move(max(0.0, v.middle[0] - y.middle[0]), 0)
+        arrows = [
+            arrow(q, a, role="query", sides=DOWN),
+            arrow(k, a, role="key", sides=DOWN),
+            arrow(a, y, role="weight"),
+            arrow(v, y, role="value", sides=DOWN),
+        ]
+        inside = Group([*parts, a, y, *arrows])
+        first = 1 + number * Q.shape[1] // HEADS
+        return Group([frame([inside], f"head {number + 1}: columns {first} and {first + 1}", 10), inside]), y
+
+    def last(gap: float, narrow: bool) -> tuple[Part, Part, Part, Part]:
+        """Return the concatenation, the line between the heads in it, W_o and the output."""
+        both = matrix(joined, "value", "[Y₁ Y₂]", TOKENS, highlight=LAST)
+        cut = _cut(both)
+        w_o = matrix(W_O, title="W_o")
+        y = matrix(output, "value", "Y", TOKENS if narrow else (), highlight=LAST)
+        if narrow:
+            y.below(both, gap)
+            w_o.right_of(both, 24)
+        else:
+            y.right_of(both, gap)
+            w_o.right_of(y, 40)
+        return both, cut, w_o, y
+
+    def parts(narrow: bool) -> list[Part | Arrow]:
+        three, cuts = whole(7 if narrow else 30, named=not narrow)
+        (one, first), (other, second) = (head(number, named=number == 0 and not narrow) for number in range(HEADS))
+        both, cut, w_o, y = last(44 if narrow else 96, narrow)
+        heads = column(one, other, gap=34) if narrow else beside(one, other, gap=8)
+        top = Group([three, *cuts])
+        top.above(heads, 46)
+        top.move(heads.middle[0] - three.middle[0], 0)
+        end = Group([both, cut, w_o, y])
+        end.below(heads, 50)
+        if narrow:
+            end.move(three.bounds[0] - end.bounds[0], 0)
+        product = arrow(both, y, "[Y₁ Y₂] W_o\u200bᵀ" if narrow else "× W_o\u200bᵀ", "value", DOWN if narrow else None)
+        drawn: list[Part | Arrow] = [*top.parts, one, other, both, cut, w_o, y, product]
+        if narrow:
+            note = text(f"rows of all: {', '.join(TOKENS)}").above(three, 10)
+            under = Part(0, 0).move(both.middle[0], heads.bounds[3])
+            drawn += [note, arrow(three, one, "split", sides=DOWN)]
+            drawn += [under, arrow(under, both, "concatenate Y₁ and Y₂", "value", DOWN)]
+        else:
+            drawn += [arrow(three, one, "split", sides=DOWN), arrow(three, other, "split", sides=DOWN)]
+            drawn += [arrow(first, both, "", "value", DOWN), arrow(second, both, "concatenate", "value", DOWN)]
+        return drawn
+
+    return Diagram(
+        "Multi-head attention, step by step, with two heads",
+        "Q, K and V of the four tokens, each 4 by 4, are cut into two halves of two columns. Head 1 gets the columns 1 "
+        "and 2 of all three, head 2 the columns 3 and 4. Each head has its own 4 by 4 weights A and its own output, 4 "
+        "by 2. The two outputs side by side are 4 by 4. Multiplied by the transpose of W_o they are the output Y. The "
+        f"last row is framed: “itself” reads “cat” with head 1 (weight {weights[0, LAST, 1]:.2f}) and “sees” with head "
+        f"2 (weight {weights[1, LAST, 2]:.2f}).",
+        parts(narrow=False),
+        narrow=parts(narrow=True),
+    )
+
+
+def _cut(drawn: Part) -> Part:
+    """Return the line between the columns of two heads, where the matrix stands now."""
+    left, top, right, bottom = drawn.body
+    line = f'<path class="line" d="M0 0V{bottom - top}" style="stroke:var(--ink);stroke-width:3px"/>'
+    return Part(0, bottom - top, line).move((left + right) / 2, top)
