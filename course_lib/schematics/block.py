@@ -18,12 +18,12 @@ ROLES = {"norm": "weight", "attention": "query", "feed_forward": "value"}
 UNIT, BLOCKS, ADDED = 26, 4, 0.5  # pixels for a length of 1; how many blocks; what a sublayer adds, in lengths
 
 
-def steps_of_both_orders() -> dict[str, list[tuple[str, torch.Tensor]]]:
+def _steps_of_both_orders() -> dict[str, list[tuple[str, torch.Tensor]]]:
     """Return, for "pre" and "post", what is done and what comes out of it, (token, d_model), from the input on.
 
     Attention has the two heads of Chapter 6; gains are 1 and biases 0.
 
-    >>> [name for name, _ in steps_of_both_orders()["post"]]
+    >>> [name for name, _ in _steps_of_both_orders()["post"]]
     ['input', 'attention', '+', 'norm', 'feed_forward', '+', 'norm']
     """
 
@@ -62,7 +62,7 @@ def pre_and_post_norm() -> Diagram:
     >>> drawn.count(">layer norm<"), drawn.count(">+<")
     (4, 4)
     """
-    done = steps_of_both_orders()
+    done = _steps_of_both_orders()
 
     def tower(order: str) -> Group:
         """Return a block, upward: each step in a box, what comes out of it above, and two lines around."""
