@@ -4,6 +4,7 @@ from xml.etree import ElementTree
 import pytest
 import torch
 
+from course_lib.blocks import TransformerBlock
 from course_lib.data import patch_example
 from course_lib.data.image_example import FEATURES, QUERY, TO_LOGITS
 from course_lib.data.running_example import MEMORY, TOKENS, W_K, W_O, W_Q, W_V, K, Q, V, X
@@ -18,6 +19,7 @@ from course_lib.schematics.attention import (
     token_of_three_parts,
 )
 from course_lib.schematics.beam import beam_as_a_tree
+from course_lib.schematics.block import W_1, W_2, pre_and_post_norm, residual_stream_of_four_blocks
 from course_lib.schematics.cache_and_tiles import growing_cache, slow_and_fast_memory, softmax_in_two_tiles
 from course_lib.schematics.capstone import captioner_of_exercises, one_word_reads_the_picture, right_and_wrong_split
 from course_lib.schematics.classification import (
@@ -82,7 +84,11 @@ def test_each_drawing_is_described_and_fits_the_column_of_the_book(name):
         right_and_wrong_split,
         two_heads_step_by_step,
         *(todays_block_beside_2017, routing_to_experts),
+<<<<<<< HEAD
         scores_to_softmax,
+=======
+        *(pre_and_post_norm, residual_stream_of_four_blocks),
+>>>>>>> wt-p8
     ],
 )
 def test_the_narrow_arrangement_shows_the_same_numbers(make):
@@ -193,6 +199,35 @@ def test_the_block_has_a_norm_for_each_sublayer_and_the_names_of_the_code():
     for name in ("attention", "cross_attention", "feed_forward"):
         assert {name, f"{name}_norm"} <= set(shown)
     assert shown.count("+") == 3
+
+
+@torch.no_grad()
+@pytest.mark.parametrize(("order", "tower"), [("pre", 0), ("post", 1)])
+def test_both_orders_of_the_block_end_where_the_library_ends(order, tower):
+    block = TransformerBlock(d_model=4, heads=2, d_hidden=4, norm=order)
+    weights = {"to_query": W_Q, "to_key": W_K, "to_value": W_V, "to_output": W_O}
+    layers = [(getattr(block.attention, name), weight) for name, weight in weights.items()]
+    for layer, weight in [*layers, (block.feed_forward.expand, W_1), (block.feed_forward.contract, W_2)]:
+        layer.weight.copy_(weight)
+        layer.bias.zero_()
+    output = [number(entry) for entry in block(X.unsqueeze(0))[0, TOKENS.index("itself")].tolist()]
+    shown = [word for word in words(pre_and_post_norm()) if re.fullmatch(r"−?[0-9.]+", word)]
+    length = len(shown) // 2
+    assert shown[tower * length : (tower + 1) * length][-4:] == output
+
+
+def test_both_orders_of_the_block_have_the_same_parts_in_another_order():
+    shown = words(pre_and_post_norm())
+    for part, times in (("layer norm", 4), ("self-attention", 2), ("feed-forward", 2), ("+", 4), ("x of “itself”", 2)):
+        assert shown.count(part) == times
+    steps = [word for word in shown if word in ("layer norm", "self-attention", "feed-forward", "+")]
+    assert steps[:3] == ["layer norm", "self-attention", "+"] and steps[6:9] == ["self-attention", "+", "layer norm"]
+
+
+def test_what_four_blocks_leave_of_the_input():
+    shown = [word for word in words(residual_stream_of_four_blocks()) if re.fullmatch(r"[0-9.]+", word)]
+    pre, post = [1 / (1 + each / 2) for each in range(9)], [1.5**-each for each in range(9)]
+    assert shown == [number(each) for each in pre + post]
 
 
 def test_a_chain_of_four_and_two_layers():

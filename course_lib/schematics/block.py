@@ -1,0 +1,185 @@
+"""The transformer block in both orders, with its numbers; and what four blocks leave of the first vector."""
+
+import torch
+
+from course_lib.attention import scaled_dot_product_attention
+from course_lib.data.running_example import TOKENS, W_K, W_O, W_Q, W_V, X
+from course_lib.diagrams import Arrow, Diagram, Group, Part, arrow, beside, box, bracket, matrix, number, text
+from course_lib.diagrams.arrows import SPACE
+from course_lib.diagrams.svg import line_of_text, rectangle
+from course_lib.multi_head import merge_heads, split_heads
+from course_lib.normalisation import layer_norm_step_by_step
+
+W_1 = torch.tensor([[1.0, 0, 0, -1], [0, 1, 1, 0], [0, 1, 0, 1], [0, 0, -1, 1]])  # (d_hidden, d_model)
+W_2 = torch.tensor([[1.0, 0, 0, 1], [0, 1, 0, 0], [0, 0, 1, 0], [1, 0, 0, 0]])  # (d_model, d_hidden)
+FOLLOWED = TOKENS.index("itself")
+NAMES = {"norm": "layer norm", "attention": "self-attention", "feed_forward": "feed-forward"}
+ROLES = {"norm": "weight", "attention": "query", "feed_forward": "value"}
+UNIT, BLOCKS, ADDED = 26, 4, 0.5  # pixels for a length of 1; how many blocks; what a sublayer adds, in lengths
+
+
+def _steps_of_both_orders() -> dict[str, list[tuple[str, torch.Tensor]]]:
+    """Return, for "pre" and "post", what is done and what comes out of it, (token, d_model), from the input on.
+
+    Attention has the two heads of Chapter 6; gains are 1 and biases 0.
+
+    >>> [name for name, _ in _steps_of_both_orders()["post"]]
+    ['input', 'attention', '+', 'norm', 'feed_forward', '+', 'norm']
+    """
+
+    def attention(vectors: torch.Tensor) -> torch.Tensor:
+        query, key, value = (split_heads(vectors @ weight.T, heads=2) for weight in (W_Q, W_K, W_V))
+        return merge_heads(scaled_dot_product_attention(query, key, value)[0]) @ W_O.T
+
+    def feed_forward(vectors: torch.Tensor) -> torch.Tensor:
+        return (vectors @ W_1.T).relu() @ W_2.T
+
+    def norm(vectors: torch.Tensor) -> torch.Tensor:
+        return layer_norm_step_by_step(vectors, torch.ones(4), torch.zeros(4))
+
+    done = {}
+    for order in ("pre", "post"):
+        stream, steps = X, [("input", X)]
+        for name, sublayer in (("attention", attention), ("feed_forward", feed_forward)):
+            if order == "pre":
+                steps.append(("norm", norm(stream)))
+                steps.append((name, sublayer(steps[-1][1])))
+                stream = stream + steps[-1][1]
+                steps.append(("+", stream))
+            else:
+                steps.append((name, sublayer(stream)))
+                steps.append(("+", stream + steps[-1][1]))
+                stream = norm(steps[-1][1])
+                steps.append(("norm", stream))
+        done[order] = steps
+    return done
+
+
+def pre_and_post_norm() -> Diagram:
+    """Draw Chapter 8: the block in both orders, with the vector of "itself" after every step.
+
+    >>> drawn = pre_and_post_norm().svg()
+    >>> drawn.count(">layer norm<"), drawn.count(">+<")
+    (4, 4)
+    """
+    done = _steps_of_both_orders()
+
+    def tower(order: str) -> Group:
+        """Return a block, upward: each step in a box, what comes out of it above, and two lines around."""
+        parts: list[Part] = [text(f"x of “{TOKENS[FOLLOWED]}”")]
+        drawn: list[Part | Arrow] = []
+        sums, leaves = [], []
+        for name, vectors in done[order]:
+            if name != "input":
+                step = _plus() if name == "+" else box(NAMES[name], ROLES[name], 130)
+                parts.append(step.above(parts[-1], 20))
+                sums += [step] if name == "+" else []
+            on_the_stream = name in ("input", "+" if order == "pre" else "norm")
+            row = matrix(vectors[FOLLOWED : FOLLOWED + 1], "memory" if on_the_stream else "plain")
+            parts.append(row.above(parts[-1], 6 if name == "input" else 20))
+            leaves += [row] if on_the_stream else []
+        drawn += [arrow(one, other) for one, other in zip(parts[1:], parts[2:], strict=False)]
+        outside = min(part.bounds[0] for part in parts) - 12  # where the lines around run
+        for row, total in zip(leaves, sums, strict=False):
+            around = arrow(row, total, "", "memory", ("left", "left"))
+            around.reach = min(row.bounds[0], total.bounds[0]) - SPACE - outside
+            drawn.append(around)
+        title = text(f"{order}-norm", strong=True).above(parts[-1], 14)
+        return Group([*parts, *drawn, title])
+
+    def legend() -> Part:
+        swatch = rectangle(0, 2, 26, 16, "memory", 0.25, 0.8)
+        words = "the residual stream"
+        return Part(34 + text(words).width, 20, swatch + line_of_text(34, 15, words, "start"))
+
+    def arrangement(side_by_side: bool) -> list[Part | Arrow]:
+        """Return both towers with the legend below."""
+        left, right = tower("pre"), tower("post")
+        if side_by_side:
+            right.right_of(left, 70)
+        else:
+            right.below(left, 50)
+        return [left, right, legend().below(Group([left, right]), 16)]
+
+    def read_out(order: str) -> str:
+        values = done[order][-1][1][FOLLOWED].tolist()
+        return ", ".join(map(number, values[:-1])) + f" and {number(values[-1])}"
+
+    return Diagram(
+        "The transformer block with the norm before, and after, each sublayer",
+        "Two towers, to be read from below. Both begin with the vector of “itself”, 1, 0, 0 and 2, and have two "
+        "sublayers, self-attention and feed-forward, each followed by a plus sign. A line leads around each sublayer "
+        "to its plus sign: the residual connection. Left, pre-norm: a layer norm stands before each sublayer, inside "
+        f"of the line, so that the line meets only sums. The output is {read_out('pre')}. Right, post-norm: a layer "
+        "norm stands after each plus sign, so that the stream itself passes through it. The output is "
+        f"{read_out('post')}.",
+        arrangement(side_by_side=True),
+        narrow=arrangement(side_by_side=False),
+    )
+
+
+def residual_stream_of_four_blocks() -> Diagram:
+    """Draw Chapter 8: how much of the first vector is left in the stream, after each sublayer of four blocks.
+
+    Each sublayer adds a vector in the direction of the stream, `ADDED` times as long as the first vector.
+
+    >>> residual_stream_of_four_blocks().description.split(". ")[-1]
+    'In post-norm it is 0.67, 0.44 and so on, 0.04 at the end.'
+    """
+    after = range(2 * BLOCKS + 1)  # sublayers
+    lengths = {"pre": [1 + ADDED * each for each in after], "post": [1.0 for _ in after]}
+    first = {"pre": [1.0 for _ in after], "post": [(1 + ADDED) ** -each for each in after]}
+    share = {order: [one / all_ for one, all_ in zip(first[order], lengths[order], strict=True)] for order in lengths}
+
+    def lane(order: str, width: float, gap: float) -> Group:
+        """Return a bar for the stream after each sublayer, with what added to it above and what is left below."""
+        bars = []
+        for position in after:
+            length, part = lengths[order][position] * UNIT, first[order][position] * UNIT
+            drawn = rectangle(0, 0, width, length, "memory", 0.08, 0.7)
+            drawn += rectangle(0, length - part, width, part, "memory", 0.75, 0.9)
+            bars.append(Part(width, length, drawn))
+        row = beside(*bars, gap=gap)
+        for one in bars:  # they stand on one line
+            one.move(0, bars[0].bounds[3] - one.bounds[3])
+        above, below = [], []
+        for position, one in enumerate(bars):
+            name = "+A" if position % 2 else "+F"
+            above.append(text(name if position else "x").above(one, 3))
+            below.append(text(number(share[order][position])).below(one, 3))
+        brackets = [
+            bracket(Group(below[2 * block + 1 : 2 * block + 3]), "bottom", f"block {block + 1}")
+            for block in range(BLOCKS)
+        ]
+        drawn_lane = Group([row, *above, *below, *brackets])
+        words = "no norm on the stream" if order == "pre" else "a norm after each sum"
+        title = text(f"{order}-norm: {words}", strong=True).above(drawn_lane, 10, align="start")
+        return Group([drawn_lane, title])
+
+    def legend() -> Part:
+        swatch = rectangle(0, 2, 26, 16, "memory", 0.75, 0.9)
+        words = "what is left of the input x"
+        return Part(34 + text(words).width, 20, swatch + line_of_text(34, 15, words, "start"))
+
+    def arrangement(width: float, gap: float) -> list[Part | Arrow]:
+        """Return both lanes, one above the other, and the legend."""
+        above, below = lane("pre", width, gap), lane("post", width, gap)
+        below.below(above, 28, align="start")
+        return [above, below, legend().below(Group([above, below]), 16, align="start")]
+
+    def ends(order: str) -> str:
+        return f"{number(share[order][1])}, {number(share[order][2])} and so on, {number(share[order][-1])} at the end"
+
+    return Diagram(
+        "The residual stream through four blocks, in pre-norm and in post-norm",
+        "Two rows of nine bars: the length of the stream before four blocks and after each of their eight sublayers, "
+        "A for attention and F for feed-forward. A dark part of each bar is what is left of the input. In pre-norm the "
+        f"bars grow and the dark part stays as it is. As a fraction it is {ends('pre')}. In post-norm every bar is as "
+        f"long as the first, and the dark part shrinks. In post-norm it is {ends('post')}.",
+        arrangement(width=40, gap=24),
+        narrow=arrangement(width=28, gap=9),
+    )
+
+
+def _plus() -> Part:
+    return Part(24, 24, rectangle(0, 0, 24, 24, "plain", 0.12, 1, 1.6, 12) + line_of_text(12, 17, "+"))
