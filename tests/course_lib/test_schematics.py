@@ -84,11 +84,8 @@ def test_each_drawing_is_described_and_fits_the_column_of_the_book(name):
         right_and_wrong_split,
         two_heads_step_by_step,
         *(todays_block_beside_2017, routing_to_experts),
-<<<<<<< HEAD
         scores_to_softmax,
-=======
         *(pre_and_post_norm, residual_stream_of_four_blocks),
->>>>>>> wt-p8
     ],
 )
 def test_the_narrow_arrangement_shows_the_same_numbers(make):
