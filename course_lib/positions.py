@@ -49,7 +49,7 @@ def angles(positions: torch.Tensor, width: int) -> torch.Tensor:
 
 
 def sinusoidal_positions(time: int, d_model: int, dtype: torch.dtype = torch.float32, start: int = 0) -> torch.Tensor:
-    """Return a code (time, d_model) for each position: the sine (even columns) and cosine (odd) of `angles`.
+    """Return an encoding (time, d_model), a row for each position: sines (even columns) and cosines (odd) of `angles`.
 
     `start` is the first position. After Vaswani et al. (2017).
 

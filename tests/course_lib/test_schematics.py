@@ -1,3 +1,4 @@
+import math
 import re
 from xml.etree import ElementTree
 
@@ -42,6 +43,7 @@ from course_lib.schematics.masking import (
     one_hot_or_spread,
     one_look_up,
 )
+from course_lib.schematics.positions import arrows_keep_their_angle, sinusoids_are_added, where_positions_enter
 from course_lib.schematics.since_2017 import MADE, W_ROUTER, routing_to_experts, todays_block_beside_2017
 from course_lib.schematics.softmax import scores_to_softmax
 from course_lib.schematics.transformer import (
@@ -83,6 +85,7 @@ def test_each_drawing_is_described_and_fits_the_column_of_the_book(name):
         one_word_reads_the_picture,
         right_and_wrong_split,
         two_heads_step_by_step,
+        *(sinusoids_are_added, arrows_keep_their_angle),
         *(todays_block_beside_2017, routing_to_experts),
         scores_to_softmax,
         *(pre_and_post_norm, residual_stream_of_four_blocks),
@@ -475,3 +478,28 @@ class Constant(torch.nn.Module):
 
     def forward(self, inputs):
         return self.output.expand_as(inputs)
+
+
+@pytest.mark.parametrize("narrow", [False, True])
+def test_each_kind_of_position_stands_beside_what_it_changes(narrow):
+    shown = words(where_positions_enter(), narrow)
+    boxes = ["tokens X", "X + P", "Q", "K", "Q turned", "K turned", "scores", "scores + b", "weights A"]
+    assert set(boxes) <= set(shown)
+    assert [each for each in shown if each[0] in "①②③"] == ["① sinusoids,", "② RoPE: queries", "③ ALiBi, relative"]
+
+
+@pytest.mark.parametrize("narrow", [False, True])
+def test_each_token_gets_the_sinusoids_of_its_position(narrow):
+    angle = torch.arange(4)[:, None] * torch.tensor([1.0, 0.01])  # (position, pair)
+    positions = torch.stack([angle.sin(), angle.cos()], dim=-1).flatten(1)  # (position, 4)
+    shown = [word for word in words(sinusoids_are_added(), narrow) if word.strip("−0123456789.") == ""]
+    expected = [number(each) for tensor in (X, positions, X + positions) for each in tensor.flatten().tolist()]
+    assert sorted(shown) == sorted(expected)
+    assert {"0.91", "−0.42", "2.02"} <= set(shown)  # the row of the pencil
+
+
+def test_turned_by_their_positions_two_vectors_keep_their_product():
+    shown = words(arrows_keep_their_angle())
+    assert [each for each in shown if each.startswith("q · k")] == ["q · k = 4"] + ["q · k = −1.66"] * 3
+    assert shown.count("angle 2 rad") == 3
+    assert abs(4 * math.cos(2) + 1.66) < 0.005  # the number of the pencil
