@@ -43,7 +43,7 @@ def self_attention_without_parameters() -> Diagram:
     ]
     x, scores, a, y = drawn = steps(narrow=True)
     column(*drawn, gap=46)
-    narrow_roles = text("Each row of X is query, key and value at once.").above(x, 12)
+    narrow_roles = text("Each row of X is query, key\nand value at once.").above(x, 12)
     return Diagram(
         "Self-attention without parameters, step by step, on four tokens",
         "X has a row for each of the four tokens and a column for each feature: thing, living, action, points. X times "

@@ -16,7 +16,7 @@ from course_lib.data import python_reference as reference
 from course_lib.data.number_names import START, VOCABULARY, held_out, names
 from course_lib.data.running_example import TOKENS, K, Q, V, X
 from course_lib.decoding import sampling_probabilities
-from course_lib.diagrams import number
+from course_lib.diagrams import number as as_drawn
 from course_lib.explorers.cache import explore_cache
 from course_lib.explorers.captions import draw_scene, explore_captions
 from course_lib.explorers.hiding import explore_hiding
@@ -215,14 +215,14 @@ def test_outputs_follow_their_tokens_unless_a_mask_makes_the_order_count(open_ex
         return page.locator("table").last.locator("td:not(:empty)").all_inner_texts()
 
     torch.testing.assert_close(bars(page), weights.flatten(), atol=0.006, rtol=0)
-    assert entries() == [number(entry) for entry in output.flatten().tolist()]
+    assert entries() == [as_drawn(entry) for entry in output.flatten().tolist()]
     assert "cat sees the itself. Each token has the same output" in page.get_by_role("status").inner_text()
     assert page.locator("td.moved").count() == 0
 
     page.get_by_label("itself and earlier tokens").check()
     output, weights = attend(permuted, permuted, permuted, causal_mask(4))
     torch.testing.assert_close(bars(page), weights.flatten(), atol=0.006, rtol=0)
-    assert entries() == [number(entry) for entry in output.flatten().tolist()]
+    assert entries() == [as_drawn(entry) for entry in output.flatten().tolist()]
     assert "The output has changed for “cat”, “sees”, “the”." in page.get_by_role("status").inner_text()
     page.get_by_role("button", name="first order").click()
     assert page.locator("td.moved").count() == 0
