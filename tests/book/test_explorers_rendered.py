@@ -7,21 +7,23 @@ import torch
 import yaml
 
 from course_lib import pretrained
-from course_lib.attention import attend, scaled_dot_product_attention
+from course_lib.attention import attend, scaled_dot_product_attention, simple_self_attention
 from course_lib.cache import KeyValueCache
 from course_lib.capstone import load_caption_transformer, write_captions
 from course_lib.costs import count_multiply_adds
 from course_lib.data import negations, scenes
 from course_lib.data import python_reference as reference
 from course_lib.data.number_names import START, VOCABULARY, held_out, names
-from course_lib.data.running_example import TOKENS, K, Q, V
+from course_lib.data.running_example import TOKENS, K, Q, V, X
 from course_lib.decoding import sampling_probabilities
+from course_lib.diagrams import number as as_drawn
 from course_lib.explorers.cache import explore_cache
 from course_lib.explorers.captions import draw_scene, explore_captions
 from course_lib.explorers.hiding import explore_hiding
 from course_lib.explorers.induction import LETTERS, explore_induction
 from course_lib.explorers.looking import explore_looking
 from course_lib.explorers.masking import explore_masking
+from course_lib.explorers.permutation import explore_permutation
 from course_lib.explorers.query import PIXELS, explore_query
 from course_lib.explorers.routing import explore_routing
 from course_lib.explorers.speculation import explore_speculation
@@ -110,6 +112,7 @@ EXPLORERS = {
     "induction": lambda: explore_induction(attention_only(), "attention0attent"),
     "looking": lambda: explore_looking(torch.rand(2, 3, 8, 8), [["a", "b"]] * 2, torch.full((2, 2, 4), 0.25)),
     "masking": lambda: explore_masking(QUERIES, KEYS),
+    "permutation": lambda: explore_permutation(X, TOKENS),
     "query": lambda: explore_query(Q[3, :2], K[:, :2], V[:, :2], TOKENS),
     "routing": lambda: explore_routing(TEXT, ROUTINGS, experts=8),
     "speculation": lambda: explore_speculation("the cat ", ROUNDS),
@@ -153,7 +156,9 @@ def test_it_can_be_read_by_everyone_at_both_widths(open_explorer, kind):
     assert violations(page) == {"light": [], "dark": []}
 
 
-@pytest.mark.parametrize("kind", ["cache", "hiding", "induction", "masking", "query", "routing", "speculation", "text"])
+@pytest.mark.parametrize(
+    "kind", ["cache", "hiding", "induction", "masking", "permutation", "query", "routing", "speculation", "text"]
+)
 def test_the_figure_without_script_is_the_one_that_the_script_begins_with(browser, open_explorer, kind):
     with open_page(browser, EXPLORERS[kind]().data) as still:
         assert "answers to your hand" in still.locator(".hint").inner_text()
@@ -197,6 +202,30 @@ def test_a_query_is_moved_by_the_keyboard_and_by_hand(open_explorer):
     torch.testing.assert_close(bars(page), weights[0], atol=0.006, rtol=0)
     place = page.locator("circle.output").evaluate("(dot) => [dot.getAttribute('cx'), dot.getAttribute('cy')]")
     torch.testing.assert_close(torch.tensor([float(each) for each in place]), output[0], atol=0.01, rtol=0)
+
+
+def test_outputs_follow_their_tokens_unless_a_mask_makes_the_order_count(open_explorer):
+    page = open_explorer("permutation")
+    page.get_by_role("button", name="exchange “the” and “cat”").press("Enter")
+    page.get_by_role("button", name="exchange “the” and “sees”").click()
+    permuted = X[[1, 2, 0, 3]]  # cat sees the itself
+    output, weights = simple_self_attention(permuted)
+
+    def entries():
+        return page.locator("table").last.locator("td:not(:empty)").all_inner_texts()
+
+    torch.testing.assert_close(bars(page), weights.flatten(), atol=0.006, rtol=0)
+    assert entries() == [as_drawn(entry) for entry in output.flatten().tolist()]
+    assert "cat sees the itself. Each token has the same output" in page.get_by_role("status").inner_text()
+    assert page.locator("td.moved").count() == 0
+
+    page.get_by_label("itself and earlier tokens").check()
+    output, weights = attend(permuted, permuted, permuted, causal_mask(4))
+    torch.testing.assert_close(bars(page), weights.flatten(), atol=0.006, rtol=0)
+    assert entries() == [as_drawn(entry) for entry in output.flatten().tolist()]
+    assert "The output has changed for “cat”, “sees”, “the”." in page.get_by_role("status").inner_text()
+    page.get_by_role("button", name="first order").click()
+    assert page.locator("td.moved").count() == 0
 
 
 def test_names_that_share_the_largest_weight_are_all_said(open_explorer):

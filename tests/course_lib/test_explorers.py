@@ -20,6 +20,7 @@ from course_lib.explorers.captions import explore_captions
 from course_lib.explorers.hiding import explore_hiding
 from course_lib.explorers.induction import explore_induction
 from course_lib.explorers.looking import explore_looking
+from course_lib.explorers.permutation import explore_permutation
 from course_lib.explorers.routing import explore_routing
 from course_lib.explorers.speculation import explore_speculation, record_speculation
 from course_lib.explorers.text import explore_text
@@ -250,3 +251,8 @@ def test_what_is_recorded_can_be_explored_and_continues_where_a_round_ended():
     assert "speculation-explorer" in explore_speculation("31", rounds).data
     with pytest.raises(ValueError, match="`drafts` is 0 and `rounds` 1, expected at least 1"):
         record_speculation(lambda tokens: tokens, last_logits, prompt, 1, generator, str, drafts=0)
+
+
+def test_tokens_without_a_name_are_refused():
+    with pytest.raises(ValueError, match="`names` has 1, expected 2"):
+        explore_permutation(torch.eye(2), ["the"])

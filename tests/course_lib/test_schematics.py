@@ -44,6 +44,11 @@ from course_lib.schematics.masking import (
     one_look_up,
 )
 from course_lib.schematics.positions import arrows_keep_their_angle, sinusoids_are_added, where_positions_enter
+from course_lib.schematics.self_attention import (
+    ORDER,
+    self_attention_of_permuted_rows,
+    self_attention_without_parameters,
+)
 from course_lib.schematics.since_2017 import MADE, W_ROUTER, routing_to_experts, todays_block_beside_2017
 from course_lib.schematics.softmax import scores_to_softmax
 from course_lib.schematics.transformer import (
@@ -89,6 +94,7 @@ def test_each_drawing_is_described_and_fits_the_column_of_the_book(name):
         *(todays_block_beside_2017, routing_to_experts),
         scores_to_softmax,
         *(pre_and_post_norm, residual_stream_of_four_blocks),
+        *(self_attention_without_parameters, self_attention_of_permuted_rows),
     ],
 )
 def test_the_narrow_arrangement_shows_the_same_numbers(make):
@@ -104,6 +110,26 @@ def test_the_numbers_of_a_step_by_step_are_computed():
     of_all_ten = (X, W_Q, W_K, W_V, Q, K, V, Q @ K.T, weights, weights @ V)
     drawn = [word for word in shown if word.strip("−0123456789.") == ""]
     assert sorted(drawn) == sorted(number(entry) for tensor in of_all_ten for entry in tensor.flatten().tolist())
+
+
+def test_without_parameters_the_rows_of_x_meet_each_other_and_are_averaged():
+    scores = X @ X.T
+    weights = scores.softmax(dim=-1)
+    drawn = [word for word in words(self_attention_without_parameters()) if word.strip("−0123456789.") == ""]
+    of_all_four = (X, scores, weights, weights @ X)
+    assert sorted(drawn) == sorted(number(entry) for tensor in of_all_four for entry in tensor.flatten().tolist())
+
+
+def test_permuted_rows_have_the_same_numbers_in_another_order():
+    shown = words(self_attention_of_permuted_rows())
+    assert {"the cat sees itself", "itself sees the cat"} <= set(shown)
+    drawn = [word for word in shown if word.strip("−0123456789.") == ""]
+    first, second = drawn[: len(drawn) // 2], drawn[len(drawn) // 2 :]
+    assert sorted(first) == sorted(second)
+    order = torch.tensor(ORDER)
+    weights = (X @ X.T).softmax(dim=-1)
+    permuted = (X[order], weights[order][:, order], (weights @ X)[order])
+    assert second == [number(entry) for tensor in permuted for entry in tensor.flatten().tolist()]
 
 
 def test_cross_attention_shows_the_numbers_of_the_memory_its_keys_and_its_values():

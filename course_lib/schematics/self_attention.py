@@ -1,0 +1,100 @@
+"""Self-attention without parameters: from the vectors to their averages, and the same with the rows permuted."""
+
+import torch
+
+from course_lib.attention import simple_self_attention
+from course_lib.data.running_example import FEATURES, TOKENS, X
+from course_lib.diagrams import Arrow, Diagram, Group, Part, arrow, column, matrix, text
+
+LAST = len(TOKENS) - 1  # "itself", the row that the chapter follows
+ORDER = (3, 2, 0, 1)  # "itself sees the cat"
+DOWN = ("bottom", "top")
+
+
+def self_attention_without_parameters() -> Diagram:
+    """Draw Chapter 3: X becomes X Xᵀ, a softmax makes weights of it, and the weights average the rows of X.
+
+    >>> print(self_attention_without_parameters().description[-68:])
+    is framed: “itself” gives 0.90 of its weight to itself, 0.05 to cat.
+    """
+    output, weights = simple_self_attention(X)  # (time, d_model), (time, time)
+
+    def steps(narrow: bool) -> tuple[Part, Part, Part, Part]:
+        rows = TOKENS if narrow else ()
+        return (
+            matrix(X, "plain", "X", TOKENS, FEATURES, highlight=LAST),
+            matrix(X @ X.T, "weight", "scores X Xᵀ", TOKENS, TOKENS, highlight=LAST),
+            matrix(weights, "weight", "weights A", rows, TOKENS, highlight=LAST),
+            matrix(output, "value", "Y = A X", rows, FEATURES, highlight=LAST),
+        )
+
+    x, scores, a, y = steps(narrow=False)
+    scores.right_of(x, 64)
+    a.below(scores, 56)
+    y.left_of(a, 60)
+    y.move(x.middle[0] - y.middle[0], 0)
+    roles = text("Each row of X is query, key and value at once.").above(Group([x, scores]), 12)
+    wide = [
+        *(x, scores, a, y, roles),
+        arrow(x, scores),
+        arrow(scores, a, "softmax of each row", "weight", DOWN),
+        arrow(a, y, role="weight"),
+        arrow(x, y, "is averaged", sides=DOWN),
+    ]
+    x, scores, a, y = drawn = steps(narrow=True)
+    column(*drawn, gap=46)
+    narrow_roles = text("Each row of X is query, key\nand value at once.").above(x, 12)
+    return Diagram(
+        "Self-attention without parameters, step by step, on four tokens",
+        "X has a row for each of the four tokens and a column for each feature: thing, living, action, points. X times "
+        "its transpose gives a score for each pair of tokens. A softmax of each row turns the scores into the weights "
+        "A. A times X is the output Y. The last row "
+        f"is framed: “itself” gives {weights[LAST, LAST]:.2f} of its weight to itself, {weights[LAST, 1]:.2f} to cat.",
+        wide,
+        narrow=[
+            *drawn,
+            narrow_roles,
+            arrow(x, scores, "dot products", sides=DOWN),
+            arrow(scores, a, "softmax of each row", "weight", DOWN),
+            arrow(a, y, "averages X", "weight", DOWN),
+        ],
+    )
+
+
+def self_attention_of_permuted_rows() -> Diagram:
+    """Draw Chapter 3: the same four tokens in two orders; weights and outputs move with their tokens.
+
+    >>> print(self_attention_of_permuted_rows().description[-80:])
+    The framed row belongs to “itself” in both panels, and its numbers are the same.
+    """
+    permuted = X[list(ORDER)]  # (time, d_model)
+    names = tuple(TOKENS[index] for index in ORDER)
+
+    def panel(inputs: torch.Tensor, tokens: tuple[str, ...], mark: str) -> Group:
+        output, weights = simple_self_attention(inputs)  # (time, d_model), (time, time)
+        framed = tokens.index("itself")
+        x = matrix(inputs, "plain", f"{mark}X", tokens, highlight=framed)
+        a = matrix(weights, "weight", f"{mark}A{mark and 'Pᵀ'}", tokens, tokens, highlight=framed)
+        y = matrix(output, "value", f"{mark}Y", tokens, highlight=framed)
+        column(x, a, y, gap=34)
+        heading = text(" ".join(tokens), strong=True).above(x, 10)
+        heading.move(a.middle[0] - heading.middle[0], 0)
+        return Group([heading, x, a, y, arrow(x, a, sides=DOWN), arrow(a, y, role="weight", sides=DOWN)])
+
+    def panels() -> tuple[Group, Group]:
+        return panel(X, TOKENS, ""), panel(permuted, names, "P")
+
+    first, second = panels()
+    second.right_of(first, 128)
+    words = ("permute rows", "permute rows\nand columns", "permute rows")
+    levels = zip(first.parts[1:4], second.parts[1:4], words, strict=True)
+    across: list[Arrow] = [arrow(before, after, label, sides=("right", "left")) for before, after, label in levels]
+    return Diagram(
+        "The rows permuted: the outputs are permuted in the same way",
+        "Two panels, each with the input, the weights and the output of self-attention. First, the tokens in the order "
+        f"{' '.join(TOKENS)}. Second, in the order {' '.join(names)}. The rows of the input are permuted, the rows and "
+        "columns of the weights, and the rows of the output: every number has moved with its token, and no number is "
+        "new. The framed row belongs to “itself” in both panels, and its numbers are the same.",
+        [first, second, *across],
+        narrow=[column(*panels(), gap=40)],
+    )
