@@ -14,10 +14,10 @@ QUERY = torch.tensor([1.0, 1, -1, -1])  # (d_hidden,): asks for what is a thing 
 DOWN = ("bottom", "top")
 
 
-def encoder_states() -> torch.Tensor:
+def _encode() -> torch.Tensor:
     """Return the four states of the small encoder (time, d_hidden).
 
-    >>> encoder_states()[-1]
+    >>> _encode()[-1]
     tensor([0.8408, 0.1797, 0.4479, 0.9699])
     """
     hidden, states = torch.zeros(len(FEATURES)), []
@@ -27,13 +27,16 @@ def encoder_states() -> torch.Tensor:
     return torch.stack(states)
 
 
+STATES = _encode()  # (time, d_hidden)
+
+
 def one_vector_or_attention() -> Diagram:
     """Draw Chapter 1: encoder and decoder unrolled, first with one vector between them, then with every state read.
 
     >>> one_vector_or_attention().description[-68:]
     '“cat” gets 0.68, and 0.58 of its feature living reaches the context.'
     """
-    states = encoder_states()
+    states = STATES
     memory = states.unsqueeze(0)  # (1, time, d_hidden)
     context, weights = DotAttention()(QUERY.unsqueeze(0), memory, memory)  # (1, d_hidden), (1, time)
     scores = states @ QUERY  # (time,)

@@ -19,7 +19,7 @@ from course_lib.schematics.attention import (
 )
 from course_lib.schematics.beam import beam_as_a_tree
 from course_lib.schematics.bottleneck import QUERY as FIRST_QUERY
-from course_lib.schematics.bottleneck import encoder_states, one_vector_or_attention
+from course_lib.schematics.bottleneck import STATES, one_vector_or_attention
 from course_lib.schematics.cache_and_tiles import growing_cache, slow_and_fast_memory, softmax_in_two_tiles
 from course_lib.schematics.capstone import captioner_of_exercises, one_word_reads_the_picture, right_and_wrong_split
 from course_lib.schematics.classification import (
@@ -111,7 +111,7 @@ def test_states_scores_weights_and_context_of_the_small_encoder_are_computed():
     states = torch.stack([torch.zeros(4)] * 5)
     for step, each in enumerate(X):
         states[step + 1] = torch.tanh(each + states[step] / 2)
-    torch.testing.assert_close(encoder_states(), states[1:])
+    torch.testing.assert_close(STATES, states[1:])
     scores = states[1:] @ FIRST_QUERY
     context = scores.softmax(dim=0) @ states[1:]
     shown = [word for word in words(one_vector_or_attention()) if word.strip("−0123456789.") == ""]
