@@ -21,6 +21,8 @@ from course_lib.schematics.attention import (
 )
 from course_lib.schematics.beam import beam_as_a_tree
 from course_lib.schematics.block import W_1, W_2, pre_and_post_norm, residual_stream_of_four_blocks
+from course_lib.schematics.bottleneck import QUERY as FIRST_QUERY
+from course_lib.schematics.bottleneck import STATES, one_vector_or_attention
 from course_lib.schematics.cache_and_tiles import growing_cache, slow_and_fast_memory, softmax_in_two_tiles
 from course_lib.schematics.capstone import captioner_of_exercises, one_word_reads_the_picture, right_and_wrong_split
 from course_lib.schematics.classification import (
@@ -95,6 +97,7 @@ def test_each_drawing_is_described_and_fits_the_column_of_the_book(name):
         scores_to_softmax,
         *(pre_and_post_norm, residual_stream_of_four_blocks),
         *(self_attention_without_parameters, self_attention_of_permuted_rows),
+        one_vector_or_attention,
     ],
 )
 def test_the_narrow_arrangement_shows_the_same_numbers(make):
@@ -138,6 +141,18 @@ def test_cross_attention_shows_the_numbers_of_the_memory_its_keys_and_its_values
     weights = [torch.softmax(Q @ each.T / 2, dim=-1) for each in (K, key)]
     expected = [number(entry) for tensor in (MEMORY, key, value, *weights) for entry in tensor.flatten().tolist()]
     assert sorted(word for word in shown if word.strip("−0123456789.") == "") == sorted(expected)
+
+
+def test_states_scores_weights_and_context_of_the_small_encoder_are_computed():
+    states = torch.stack([torch.zeros(4)] * 5)
+    for step, each in enumerate(X):
+        states[step + 1] = torch.tanh(each + states[step] / 2)
+    torch.testing.assert_close(STATES, states[1:])
+    scores = states[1:] @ FIRST_QUERY
+    context = scores.softmax(dim=0) @ states[1:]
+    shown = [word for word in words(one_vector_or_attention()) if word.strip("−0123456789.") == ""]
+    twice = [states[1:], states[1:], FIRST_QUERY, scores, scores.softmax(dim=0), context]
+    assert sorted(shown) == sorted(number(entry) for tensor in twice for entry in tensor.flatten().tolist())
 
 
 def test_masking_hides_the_future_and_shows_what_rows_sum_to():
