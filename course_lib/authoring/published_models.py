@@ -38,7 +38,7 @@ def show_published_models() -> HTML:
         rows.append(f'<tr><th scope="row">{_title(model)}</th>{values}</tr>')
     sources = "".join(_sources(model) for model in published_models())
     return HTML(
-        f'<table class="table">{"".join(rows)}</table>'
+        f'<table class="table models">{"".join(rows)}</table>'
         f"<details><summary>The words of the source of every cell</summary>{sources}</details>"
     )
 

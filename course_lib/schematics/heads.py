@@ -70,7 +70,7 @@ def two_heads_step_by_step() -> Diagram:
         return both, cut, w_o, y
 
     def parts(narrow: bool) -> list[Part | Arrow]:
-        three, cuts = whole(7 if narrow else 30, named=not narrow)
+        three, cuts = whole(6 if narrow else 30, named=not narrow)
         (one, first), (other, second) = (head(number, named=number == 0 and not narrow) for number in range(HEADS))
         both, cut, w_o, y = last(44 if narrow else 96, narrow)
         heads = column(one, other, gap=34) if narrow else beside(one, other, gap=8)
