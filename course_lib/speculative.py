@@ -5,8 +5,9 @@ weights. So it need not be asked for each token: it judges several guesses at on
 probabilities that it would have with the large model alone.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import torch
 
@@ -62,6 +63,54 @@ def speculative_decode(
     >>> speculative_decode(counts_to_four, counts_up, torch.tensor([[1]]), 5, torch.Generator(), temperature=0)
     Speculation(tokens=tensor([[1, 2, 3, 4, 5, 6]]), drafted=4, accepted=3, calls=2)
     """
+    tokens, drafted, accepted, calls = prompt, 0, 0, 0
+    settings = (drafts, temperature, top_k, top_p, end, min_p)
+    for each in speculative_rounds(draft_logits, last_logits, prompt, max_length, generator, *settings):
+        drafted, accepted, calls = drafted + len(each.guesses), accepted + each.kept, calls + 1
+        tokens = torch.cat([tokens, each.new.unsqueeze(0)], dim=1)  # (1, time + new)
+    return Speculation(tokens, drafted, accepted, calls)
+
+
+class Round(NamedTuple):
+    """One call of the large model: what was guessed, and what became of it.
+
+    guesses (guesses,); `small` (guesses, vocab), the probabilities from which each was drawn; `large`
+    (guesses + 1, vocab), those of the large model for the same places and for the one after them. `drawn` (asked,) are
+    the numbers from 0 to 1 that decided, one for each guess up to the first that was rejected: a guess is kept where
+    its number is below `acceptance`. So many are `kept`, and `new` (new,) is what is written: these and the token of
+    the large model, up to the end token.
+    """
+
+    guesses: torch.Tensor
+    small: torch.Tensor
+    large: torch.Tensor
+    drawn: list[torch.Tensor]
+    kept: int
+    new: torch.Tensor
+
+
+@torch.no_grad()
+def speculative_rounds(
+    draft_logits: NextTokenLogits,
+    last_logits: LastLogits,
+    prompt: torch.Tensor,
+    max_length: int,
+    generator: torch.Generator,
+    drafts: int = 4,
+    temperature: float = 1.0,
+    top_k: int | None = None,
+    top_p: float | None = None,
+    end: int | None = None,
+    min_p: float | None = None,
+) -> Iterator[Round]:
+    """Write on as `speculative_decode` does, with the same arguments and errors, and yield each round.
+
+    >>> counts_up = lambda tokens, last: torch.nn.functional.one_hot(tokens[:, -last:] + 1, 10).float()
+    >>> counts_to_four = lambda tokens: torch.nn.functional.one_hot((tokens[:, -1] + 1) % 5, 10).float()
+    >>> rounds = speculative_rounds(counts_to_four, counts_up, torch.tensor([[1]]), 5, torch.Generator(), temperature=0)
+    >>> [(each.guesses.tolist(), each.kept, each.new.tolist()) for each in rounds]
+    [([2, 3, 4, 0], 3, [2, 3, 4, 5]), ([], 0, [6])]
+    """
     check_shape(prompt, "1 time", "prompt")
     if drafts < 1:
         raise ValueError(f"`drafts` is {drafts}, expected at least 1")
@@ -70,9 +119,8 @@ def speculative_decode(
         # In float64, in which p and q sum to 1 so closely that of two that differ something is left of p - q.
         return sampling_probabilities(logits.double(), temperature, top_k, top_p, min_p)  # (1, ..., vocab)
 
-    tokens, drafted, accepted, calls = prompt, 0, 0, 0
-    longest, finished = prompt.shape[1] + max_length, False
-    while tokens.shape[1] < longest and not finished:
+    tokens, longest = prompt, prompt.shape[1] + max_length
+    while tokens.shape[1] < longest:
         guessed, small = tokens, []  # (1, time + guesses), and for each guess (1, vocab)
         for _ in range(min(drafts, longest - tokens.shape[1] - 1)):  # one place is for a token of the large model
             small.append(probabilities(draft_logits(guessed)))
@@ -82,27 +130,40 @@ def speculative_decode(
                 break
         logits = last_logits(guessed, len(small) + 1)  # (1, guesses + 1, vocab)
         check_shape(logits, "1 last vocab", "last_logits(tokens, last)", last=len(small) + 1)
+        large = probabilities(logits)[0]  # (guesses + 1, vocab)
         guesses = guessed[0, tokens.shape[1] :]  # (guesses,)
-        kept, token = _judge(guesses, small, probabilities(logits)[0], generator)
-        drafted, accepted, calls = drafted + len(small), accepted + kept, calls + 1
+        small = torch.cat(small) if small else large[:0]  # (guesses, vocab)
+        drawn, kept, token = _judge(guesses, small, large, generator)
         new = torch.cat([guesses[:kept], token])  # (new,)
-        if end is not None and (new == end).any():
-            new, finished = new[: (new == end).int().argmax() + 1], True
+        finished = end is not None and bool((new == end).any())
+        if finished:
+            new = new[: (new == end).int().argmax() + 1]
+        yield Round(guesses, small, large, drawn, kept, new)
+        if finished:
+            return
         tokens = torch.cat([tokens, new.unsqueeze(0)], dim=1)  # (1, time + new)
-    return Speculation(tokens, drafted, accepted, calls)
+
+
+def acceptance(guess: int | torch.Tensor, small: torch.Tensor, large: torch.Tensor) -> torch.Tensor:
+    """Return the probability () with which a guess is kept, of the probabilities (vocab,) of both models.
+
+    >>> acceptance(0, small=torch.tensor([0.5, 0.5]), large=torch.tensor([0.1, 0.9]))
+    tensor(0.2000)
+    """
+    return (large[guess] / small[guess]).clamp(max=1)
 
 
 def _judge(
-    guesses: torch.Tensor, small: list[torch.Tensor], large: torch.Tensor, generator: torch.Generator
-) -> tuple[int, torch.Tensor]:
-    """Return how many of the guesses (guesses,) are kept, from the first on, and the token (1,) that follows them.
+    guesses: torch.Tensor, small: torch.Tensor, large: torch.Tensor, generator: torch.Generator
+) -> tuple[list[torch.Tensor], int, torch.Tensor]:
+    """Return what was drawn, how many of the guesses are kept, from the first on, and the token (1,) that follows them.
 
-    `small` has the probabilities (1, vocab) from which each guess was drawn, `large` (guesses + 1, vocab) those of the
-    large model for the same places and for the one after them.
+    The arguments are those of a `Round`.
     """
-    for place, (token, q, p) in enumerate(zip(guesses, small, large[:-1], strict=True)):
-        acceptance = (p[token] / q[0, token]).clamp(max=1)  # ()
-        if not torch.bernoulli(acceptance, generator=generator):
-            rest = (p - q[0]).clamp(min=0)  # (vocab,): need not sum to 1, for `multinomial` divides by the sum
-            return place, torch.multinomial(rest, 1, generator=generator)
-    return len(guesses), torch.multinomial(large[-1], 1, generator=generator)
+    drawn = []
+    for place, (guess, q, p) in enumerate(zip(guesses, small, large[:-1], strict=True)):
+        drawn.append(torch.rand((), dtype=torch.float64, generator=generator))
+        if not drawn[-1] < acceptance(guess, q, p):
+            rest = (p - q).clamp(min=0)  # (vocab,): need not sum to 1, for `multinomial` divides by the sum
+            return drawn, place, torch.multinomial(rest, 1, generator=generator)
+    return drawn, len(guesses), torch.multinomial(large[-1], 1, generator=generator)

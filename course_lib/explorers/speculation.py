@@ -2,15 +2,16 @@
 
 from collections.abc import Callable, Sequence
 from html import escape
+from itertools import islice, zip_longest
 from typing import NamedTuple
 
 import torch
 from IPython.display import HTML
 
-from course_lib.decoding import NextTokenLogits, sampling_probabilities
+from course_lib import speculative
+from course_lib.decoding import NextTokenLogits
 from course_lib.explorers.markup import bar, explorer, table
-from course_lib.shapes import check_shape
-from course_lib.speculative import LastLogits
+from course_lib.speculative import LastLogits, speculative_rounds
 
 HEAD = ("", "token", "q", "p", "min(1, p/q)", "drawn", "kept")
 KEY = (("kept", "drafted and kept"), ("large", "written by the large model"), ("rejected", "rejected or dropped"))
@@ -19,13 +20,13 @@ KEY = (("kept", "drafted and kept"), ("large", "written by the large model"), ("
 class Draft(NamedTuple):
     """A token that a small model drafted with probability q, which is p with the large model, and a random number.
 
-    It is kept where `drawn`, uniform from 0 to 1, is below min(1, p / q).
+    It is kept where `drawn`, uniform from 0 to 1, is below min(1, p / q); None where one before it was rejected.
     """
 
     token: str
     q: float
     p: float
-    drawn: float
+    drawn: float | None
 
 
 class Round(NamedTuple):
@@ -57,7 +58,7 @@ def explore_speculation(prompt: str, rounds: Sequence[Round]) -> HTML:
     if not rounds or not all(each.drafts for each in rounds):
         raise ValueError(f"`rounds` is {rounds!r}, expected at least one round, each with at least one draft")
     for each in (draft for one in rounds for draft in one.drafts):
-        if not (0 < each.q <= 1 and 0 <= each.p <= 1 and 0 <= each.drawn <= 1):
+        if not (0 < each.q <= 1 and 0 <= each.p <= 1 and (each.drawn is None or 0 <= each.drawn <= 1)):
             raise ValueError(f"a draft is {each}, expected q above 0 and at most 1, and p and drawn from 0 to 1")
     judged = [_judged(each.drafts) for each in rounds]
     drafts, (kept, first) = max(len(each.drafts) for each in rounds), (judged[0].count(True), rounds[0])
@@ -98,7 +99,6 @@ def explore_speculation(prompt: str, rounds: Sequence[Round]) -> HTML:
     return explorer("speculation", data, figure, "step through it, draft by draft")
 
 
-@torch.no_grad()
 def record_speculation(
     draft_logits: NextTokenLogits,
     last_logits: LastLogits,
@@ -111,9 +111,8 @@ def record_speculation(
 ) -> list[Round]:
     """Write on from `prompt` (1, time) by speculative decoding, and return what `explore_speculation` shows.
 
-    Both models are functions as in `course_lib.speculative.speculative_decode`, which does the same without a record;
-    `name(token)` is what a token is called. In each of the `rounds`, the small model drafts `drafts` tokens, and the
-    large one is called once. Raises ValueError where these are less than 1, and as `sampling_probabilities` does.
+    The arguments are those of `course_lib.speculative.speculative_rounds`, of which these are the first `rounds`;
+    `name(token)` is what a token is called. Raises ValueError for less than one round, and as it does.
 
     >>> counts_up = lambda tokens, last: torch.nn.functional.one_hot(tokens[:, -last:] + 1, 10).float()
     >>> counts_to_four = lambda tokens: torch.nn.functional.one_hot((tokens[:, -1] + 1) % 5, 10).float()
@@ -122,29 +121,20 @@ def record_speculation(
     >>> [(draft.token, draft.q, draft.p) for draft in first.drafts], first.token
     ([('2', 1.0, 1.0), ('3', 1.0, 1.0), ('4', 1.0, 1.0), ('0', 1.0, 0.0)], '5')
     """
-    check_shape(prompt, "1 time", "prompt")
-    if drafts < 1 or rounds < 1:
-        raise ValueError(f"`drafts` is {drafts} and `rounds` {rounds}, expected at least 1")
-    recorded = []
-    for _ in range(rounds):
-        guessed, small = prompt, []  # (1, time + guesses), and for each guess (vocab,)
-        for _ in range(drafts):
-            small.append(sampling_probabilities(draft_logits(guessed).double(), temperature)[0])
-            guessed = torch.cat([guessed, torch.multinomial(small[-1], 1, generator=generator).unsqueeze(0)], dim=1)
-        logits = last_logits(guessed, drafts + 1).double()  # (1, drafts + 1, vocab)
-        large = sampling_probabilities(logits, temperature)[0]  # (drafts + 1, vocab)
-        tokens = guessed[0, -drafts:].tolist()
-        numbers = torch.rand(drafts, dtype=torch.float64, generator=generator).tolist()
-        made = [
-            Draft(name(token), q[token].item(), p[token].item(), number)
-            for token, q, p, number in zip(tokens, small, large[:-1], numbers, strict=True)
-        ]
-        kept = _judged(made).count(True)
-        rest = (large[kept] - small[kept]).clamp(min=0) if kept < drafts else large[kept]  # (vocab,)
-        token = torch.multinomial(rest, 1, generator=generator)  # (1,)
-        recorded.append(Round(made, name(token.item())))
-        prompt = torch.cat([guessed[:, : prompt.shape[1] + kept], token.unsqueeze(0)], dim=1)
-    return recorded
+    if rounds < 1:
+        raise ValueError(f"`rounds` is {rounds}, expected at least 1")
+    room = rounds * (drafts + 1)  # so that no round is cut short
+    made = speculative_rounds(draft_logits, last_logits, prompt, room, generator, drafts, temperature)
+    return [_named(each, name) for each in islice(made, rounds)]
+
+
+def _named(made: speculative.Round, name: Callable[[int], str]) -> Round:
+    """Return what is shown of a round: its tokens by their names, and for each guess both probabilities."""
+    drafts = [
+        Draft(name(guess), q[guess].item(), p[guess].item(), None if number is None else number.item())
+        for guess, q, p, number in zip_longest(made.guesses.tolist(), made.small, made.large[:-1], made.drawn)
+    ]
+    return Round(drafts, name(made.new[-1].item()))
 
 
 def _judged(drafts: Sequence[Draft]) -> list[bool | None]:

@@ -54,12 +54,15 @@ def every_outcome(monkeypatch, run):
         def multinomial(weights, number, generator, choose=choose):
             return torch.tensor(choose(weights.flatten().tolist())).expand(*weights.shape[:-1], 1)
 
-        def bernoulli(probability, generator, choose=choose):
-            return torch.tensor(choose([1 - probability.item(), probability.item()]))
+        class Chance:
+            """A number from 0 to 1 that has not been drawn: it is below another one as the choice comes out."""
+
+            def __lt__(self, bound, choose=choose):
+                return choose([1 - bound.item(), bound.item()])
 
         with monkeypatch.context() as patches:
             patches.setattr(torch, "multinomial", multinomial)
-            patches.setattr(torch, "bernoulli", bernoulli)
+            patches.setattr(torch, "rand", lambda size, dtype, generator, new=Chance: new())
             outcome = run()
         yield outcome, probability
 

@@ -4,6 +4,7 @@ import torch
 
 from course_lib.exercises.drawing import normal, sizes, uniform
 from course_lib.exercises.operators import NORMALISATION
+from course_lib.exercises.vectors import all_but_the_last, last_vector_replaced
 from course_lib.grading.checks import difference, equals, inputs_unchanged, not_moved_by, of_output, on
 from course_lib.grading.exercise import Case, Exercise, Property, Task
 
@@ -29,19 +30,6 @@ def draw_vectors(generator: torch.Generator) -> Case:
         "gain": 1.5 + normal(generator, d_model) / 2,
         "epsilon": uniform(generator, 0.1, 1.0),
     }
-
-
-def last_vector_replaced(case: Case) -> Case:
-    """Replace the very last vector."""
-    inputs = case["inputs"].clone()
-    last = inputs.view(-1, inputs.shape[-1])[-1]
-    last += 3 * torch.arange(len(last)).cos()
-    return case | {"inputs": inputs}
-
-
-def all_but_the_last(output: torch.Tensor) -> torch.Tensor:
-    """Every vector but the very last."""
-    return output.flatten(0, -2)[:-1] if output.dim() > 1 else output[:0]
 
 
 def plain(case: Case) -> Case:
