@@ -32,6 +32,10 @@ UNREACHED = """() => [...document.querySelectorAll("main *:not(pre, svg *)")]
     .filter((box) => box.scrollWidth > box.clientWidth + 1)
     .filter((box) => box.tabIndex < 0 && !box.querySelector("a, button, input, [tabindex]"))
     .map((box) => box.outerHTML.slice(0, 80))"""
+# On a page, an explorer has less room than on the page of its own test: in a fold, behind a line.
+CROWDED = """() => [...document.querySelectorAll("[class*=-explorer]")]
+    .filter((explorer) => explorer.scrollWidth > explorer.clientWidth + 1)
+    .map((explorer) => explorer.className)"""
 UNSEEN = "() => [...document.images].filter((image) => !image.naturalWidth).map((image) => image.src)"
 
 
@@ -128,6 +132,7 @@ def _seen(page: Page, colours: bool) -> Iterator[str]:
             "new Promise((done) => requestAnimationFrame(() => setTimeout(done)))"
         )  # who watches sizes is told
         yield from (f"scrolls where no keyboard comes to at {width}: {box}" for box in page.evaluate(UNREACHED))
+        yield from (f"cuts off an explorer at {width}: {name}" for name in page.evaluate(CROWDED))
     if colours:
         page.set_viewport_size({"width": DESKTOP, "height": 900})
         for scheme, found in violations(page).items():
