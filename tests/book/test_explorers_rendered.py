@@ -14,7 +14,7 @@ from course_lib.costs import count_multiply_adds
 from course_lib.data import negations, scenes
 from course_lib.data import python_reference as reference
 from course_lib.data.number_names import START, VOCABULARY, held_out, names
-from course_lib.data.running_example import TOKENS, K, Q, V, X
+from course_lib.data.running_example import TOKENS, W_K, W_Q, K, Q, V, X
 from course_lib.decoding import sampling_probabilities
 from course_lib.diagrams import number as as_drawn
 from course_lib.explorers.cache import explore_cache
@@ -24,6 +24,7 @@ from course_lib.explorers.induction import LETTERS, explore_induction
 from course_lib.explorers.looking import explore_looking
 from course_lib.explorers.masking import explore_masking
 from course_lib.explorers.permutation import explore_permutation
+from course_lib.explorers.positions import explore_positions
 from course_lib.explorers.query import PIXELS, explore_query
 from course_lib.explorers.routing import explore_routing
 from course_lib.explorers.speculation import explore_speculation
@@ -35,6 +36,7 @@ from course_lib.models.attention_only import AttentionOnly
 from course_lib.models.classifier import SequenceClassifier
 from course_lib.models.encoder_decoder import EncoderDecoder
 from course_lib.multi_head import MultiHeadAttention
+from course_lib.positions import rotate_by_position, sinusoidal_positions
 from course_lib.project import root
 from tests.book.accessibility import violations
 from tests.book.page_of_the_book import open_page
@@ -42,6 +44,8 @@ from tests.book.page_of_the_book import open_page
 pytestmark = pytest.mark.rendered
 GENERATOR = torch.Generator().manual_seed(7)
 QUERIES, KEYS = torch.randn(2, 6, 1024, generator=GENERATOR)  # (token, d_key) each
+
+BIAS = -0.25 * (torch.arange(24) - torch.arange(24).unsqueeze(1)).abs()  # (query, key)
 
 REVIEWS = negations.draw_reviews(20, GENERATOR).words  # (review, time)
 WRITTEN = ["the", "cat", "saw", "itself", "in", "the", "mirror", "and", "ran"]
@@ -113,12 +117,14 @@ EXPLORERS = {
     "looking": lambda: explore_looking(torch.rand(2, 3, 8, 8), [["a", "b"]] * 2, torch.full((2, 2, 4), 0.25)),
     "masking": lambda: explore_masking(QUERIES, KEYS),
     "permutation": lambda: explore_permutation(X, TOKENS),
+    "positions": lambda: explore_positions(X[[3, 1]], W_Q, W_K, BIAS),
     "query": lambda: explore_query(Q[3, :2], K[:, :2], V[:, :2], TOKENS),
     "routing": lambda: explore_routing(TEXT, ROUTINGS, experts=8),
     "speculation": lambda: explore_speculation("the cat ", ROUNDS),
     "text": lambda: explore_text(SHIPPED, 'The "with" statement and the "wi', layer=3, head=2),
     "translation": lambda: explore_translation(network(), 947_863),
 }
+DRAWN = "svg path.arrow, .positions-explorer path"  # what the script draws anew
 SHARED = ("explorers.js", "forward_pass.js")
 READ_TEXT = "(tokens) => document.querySelector('.text-explorer').model.read(tokens)"
 SOFTMAX = '<div class="softmax-explorer" data-scores="0.5,2,1"><p>A figure with a slider.</p></div>'
@@ -157,17 +163,18 @@ def test_it_can_be_read_by_everyone_at_both_widths(open_explorer, kind):
 
 
 @pytest.mark.parametrize(
-    "kind", ["cache", "hiding", "induction", "masking", "permutation", "query", "routing", "speculation", "text"]
+    "kind",
+    ["cache", "hiding", "induction", "masking", "permutation", "positions", "query", "routing", "speculation", "text"],
 )
 def test_the_figure_without_script_is_the_one_that_the_script_begins_with(browser, open_explorer, kind):
     with open_page(browser, EXPLORERS[kind]().data) as still:
         assert "answers to your hand" in still.locator(".hint").inner_text()
         before = [still.locator(each).all_inner_texts() for each in ("td", "svg text")]
-        drawn = still.locator("svg path.arrow").evaluate_all("(all) => all.map((each) => each.getAttribute('d'))")
+        drawn = still.locator(DRAWN).evaluate_all("(all) => all.map((each) => each.getAttribute('d'))")
     page = open_explorer(kind)
     page.evaluate("document.querySelector('input')?.dispatchEvent(new Event('input', { bubbles: true }))")
     assert [page.locator(each).all_inner_texts() for each in ("td", "svg text")] == before
-    assert page.locator("svg path.arrow").evaluate_all("(all) => all.map((each) => each.getAttribute('d'))") == drawn
+    assert page.locator(DRAWN).evaluate_all("(all) => all.map((each) => each.getAttribute('d'))") == drawn
 
 
 def test_the_scripts_of_the_book_live_together_on_one_page(browser):
@@ -226,6 +233,39 @@ def test_outputs_follow_their_tokens_unless_a_mask_makes_the_order_count(open_ex
     assert "The output has changed for “cat”, “sees”, “the”." in page.get_by_role("status").inner_text()
     page.get_by_role("button", name="first order").click()
     assert page.locator("td.moved").count() == 0
+
+
+@pytest.mark.parametrize("code", ["sinusoids", "RoPE", "ALiBi"])
+def test_what_positions_add_is_what_torch_says_wherever_query_and_key_stand(open_explorer, code):
+    page = open_explorer("positions")
+    page.get_by_label(code).check()
+    tokens = X[[3, 1]].double()  # (2, d_model): "itself" asks, and "cat" is read
+    if code == "sinusoids":
+        codes = sinusoidal_positions(24, 4, torch.float64)  # (time, d_model)
+        scores = (tokens[0] + codes) @ W_Q.double().T @ ((tokens[1] + codes) @ W_K.double().T).T / 2
+    else:
+        query, key = Q[3].double().expand(24, -1), K[1].double().expand(24, -1)  # (time, d_key) each
+        turned = [rotate_by_position(each) if code == "RoPE" else each for each in (query, key)]
+        scores = turned[0] @ turned[1].T / 2 + (BIAS if code == "ALiBi" else 0)
+    position, offset = page.get_by_label("query at i"), page.get_by_label("offset j − i")
+    position.focus()
+    page.keyboard.press("Home")  # position 6: a quarter of 24 positions have to be before it
+    page.keyboard.press("ArrowRight")
+    for delta in (-6, -2, 0, 5):
+        offset.fill(str(delta))
+        everywhere = scores.diagonal(delta)[6 + min(delta, 0) : 18 + min(delta, 0)]  # of the queries 6 to 17
+        assert len(everywhere) == 12 and torch.equal(everywhere[1], scores[7, 7 + delta])
+        shown = torch.stack([everywhere[1], everywhere.min(), everywhere.max()])
+        expected = torch.stack([torch.full((3,), 4.0), shown - 4, shown])
+        cells = [float(each.replace("−", "-")) for each in page.locator("td:not(:empty)").all_inner_texts()]
+        torch.testing.assert_close(torch.tensor(cells).view(3, 3), expected.float(), atol=0.006, rtol=0)
+        said = page.get_by_role("status").inner_text()
+        assert f"query at 7, key at {7 + delta}:" in said
+        assert ("the same wherever the query stands" in said) == (code != "sinusoids")
+        here = page.locator("path.here").get_attribute("d").removesuffix("h0").removeprefix("M").split()
+        torch.testing.assert_close(
+            torch.tensor([float(each) for each in here]), torch.tensor([delta, shown[0]]).float(), atol=1e-3, rtol=0
+        )
 
 
 def test_names_that_share_the_largest_weight_are_all_said(open_explorer):

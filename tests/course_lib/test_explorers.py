@@ -21,6 +21,7 @@ from course_lib.explorers.hiding import explore_hiding
 from course_lib.explorers.induction import explore_induction
 from course_lib.explorers.looking import explore_looking
 from course_lib.explorers.permutation import explore_permutation
+from course_lib.explorers.positions import explore_positions
 from course_lib.explorers.routing import explore_routing
 from course_lib.explorers.speculation import explore_speculation, record_speculation
 from course_lib.explorers.text import explore_text
@@ -170,6 +171,16 @@ def test_a_captioner_that_the_page_cannot_compute_is_refused():
         explore_captions(other)
     with pytest.raises(ValueError, match="in training mode"):
         explore_captions(CaptionTransformer(vocab_size=12))
+
+
+def test_a_bias_of_too_few_positions_or_of_other_shape_is_refused():
+    tokens, weights = torch.eye(2), torch.eye(2)
+    with pytest.raises(ValueError, match="`bias` has 7 positions, expected at least 8"):
+        explore_positions(tokens, weights, weights, torch.zeros(7, 7))
+    with pytest.raises(ValueError, match=r"`bias` has shape \(8, 9\)"):
+        explore_positions(tokens, weights, weights, torch.zeros(8, 9))
+    with pytest.raises(ValueError, match=r"`to_key` has shape \(3, 2\)"):
+        explore_positions(tokens, weights, torch.zeros(3, 2), torch.zeros(8, 8))
 
 
 @pytest.mark.parametrize("rounds", [[], [((), "a")], [((("a", 0.5, 0.5, 0.5),), "b"), ((), "c")]])

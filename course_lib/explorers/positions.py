@@ -1,0 +1,108 @@
+"""What positions add to one score: sinusoids, RoPE and ALiBi, wherever the query stands and however far the key."""
+
+from math import ceil, floor, sqrt
+
+import torch
+from IPython.display import HTML
+
+from course_lib.diagrams import number
+from course_lib.explorers.markup import explorer, table
+from course_lib.positions import rotate_by_position, sinusoidal_positions
+from course_lib.shapes import check_shape
+
+WIDTH, HEIGHT = 320, 230  # pixels of the chart: as wide as a telephone has room for
+LEFT, RIGHT, TOP, BOTTOM = 34, 12, 28, 42  # pixels around its plane, for ticks and names
+KEY = "Curve: the scores of this query. Band: those of all queries. Dashed: the tokens alone. Bar: what positions add."
+
+
+def explore_positions(inputs: torch.Tensor, to_query: torch.Tensor, to_key: torch.Tensor, bias: torch.Tensor) -> HTML:
+    """Return an explorer in which the reader slides the position of a query and the offset of its key.
+
+    inputs (2, d_model) are the vector of the token that asks and of the one that is read; to_query and to_key
+    (d_key, d_model) project them; bias (time, time) is what ALiBi adds to each score. The reader chooses between
+    sinusoids, RoPE and this bias. The keys stand up to time // 4 before or after the query, so that each position of
+    the query has the same offsets. Raises ValueError for a bias of fewer than 8 positions, and for shapes that do not
+    fit.
+
+    >>> shown = explore_positions(torch.eye(2), torch.eye(2), torch.eye(2), torch.full((8, 8), -1.0))
+    >>> '"ALiBi": [[-1.0, -1.0, -1.0, -1.0, -1.0]' in shown.data
+    True
+    """
+    d_model = check_shape(inputs, "2 d_model", "inputs")["d_model"]
+    d_key = check_shape(to_query, "d_key d_model", "to_query", d_model=d_model)["d_key"]
+    check_shape(to_key, "d_key d_model", "to_key", d_key=d_key, d_model=d_model)
+    time = check_shape(bias, "time time", "bias")["time"]
+    if time < 8:
+        raise ValueError(f"`bias` has {time} positions, expected at least 8: offsets reach to a quarter of them")
+    asks, is_read, *maps = (each.double() for each in (*inputs, to_query, to_key))  # every processor rounds them alike
+    codes = sinusoidal_positions(time, d_model, torch.float64)  # (time, d_model)
+    query, key = (maps[0] @ asks).expand(time, -1), (maps[1] @ is_read).expand(time, -1)  # (time, d_key) each
+    pairs = {
+        "sinusoids": ((asks + codes) @ maps[0].T, (is_read + codes) @ maps[1].T),
+        "RoPE": (rotate_by_position(query), rotate_by_position(key)),
+        "ALiBi": (query, key),
+    }
+    squares = {name: one @ other.T / sqrt(d_key) for name, (one, other) in pairs.items()}  # (query, key) each
+    alone = round(squares["ALiBi"][0, 0].item(), 3)
+    squares["ALiBi"] = squares["ALiBi"] + bias
+    reach = time // 4
+    scores = {name: _by_offset(square, reach) for name, square in squares.items()}
+    figure = f'<div class="two-tables">{_chart(scores, alone, reach)}{_table(scores["sinusoids"], alone, reach)}</div>'
+    sentence = "choose an encoding, slide the query and the offset of its key, and see what the positions add to the score"
+    return explorer("positions", {"scores": scores, "alone": alone, "reach": reach}, figure, sentence)
+
+
+def _by_offset(square: torch.Tensor, reach: int) -> list[list[float]]:
+    """Return scores (query, key) as a row for each query that has all offsets, from -reach to reach."""
+    queries = range(reach, len(square) - reach)
+    return [[round(each, 3) for each in square[i, i - reach : i + reach + 1].tolist()] for i in queries]
+
+
+def _chart(scores: dict[str, list[list[float]]], alone: float, reach: int) -> str:
+    """Return the scores of sinusoids against the offset; the chart has room for those of all codes."""
+    every = [alone, *(each for rows in scores.values() for row in rows for each in row)]
+    low, high = floor(min(every)), max(ceil(max(every)), floor(min(every)) + 1)
+    across, up = (WIDTH - LEFT - RIGHT) / (2 * reach), (HEIGHT - TOP - BOTTOM) / (high - low)
+    x0, y0 = LEFT + reach * across, TOP + high * up
+    step = ceil((high - low) / 5)
+    columns, lines = (-reach, -reach // 2, 0, reach // 2, reach), range(ceil(low / step) * step, high + 1, step)
+    grid = "".join(f"M{each} {low}V{high}" for each in columns) + "".join(f"M{-reach} {each}H{reach}" for each in lines)
+    names = [_label(x0 + each * across, HEIGHT - BOTTOM + 18, number(each)) for each in columns]
+    names += [_label(LEFT - 8, y0 - each * up + 5, number(each), "end") for each in lines]
+    names += [_label(LEFT, 15, "score", "start"), _label(x0, HEIGHT - 6, "offset j − i")]
+    rows = scores["sinusoids"]
+    edges = [[edge(column) for column in zip(*rows, strict=True)] for edge in (max, min)]
+    there = [list(enumerate(edge, start=-reach)) for edge in edges]
+    inside = f'<path class="grid" d="{grid}"/><path class="band" d="{_path(there[0] + there[1][::-1])}Z"/>'
+    inside += f'<path class="level" d="M{-reach} {alone:g}H{reach}"/>'
+    inside += f'<path class="curve" d="{_path(enumerate(rows[0], start=-reach))}"/>'
+    inside += f'<path class="added" d="M-2 {alone:g}V{rows[0][reach - 2]:g}"/>'
+    inside += f'<path class="here" d="M-2 {rows[0][reach - 2]:g}h0"/>'
+    return (
+        f'<figure><svg width="{WIDTH}" height="{HEIGHT}" role="img" aria-label="The score against the offset">'
+        f'<g transform="translate({x0:.2f} {y0:.2f}) scale({across:.4f} {-up:.4f})">{inside}</g>{"".join(names)}</svg>'
+        f"<figcaption>{KEY}</figcaption></figure>"
+    )
+
+
+def _path(points) -> str:
+    return "M" + "L".join(f"{offset} {score:g}" for offset, score in points)
+
+
+def _label(x: float, y: float, words: str, anchor: str = "middle") -> str:
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{words}</text>'
+
+
+def _table(rows: list[list[float]], alone: float, reach: int) -> str:
+    """Return tokens alone, what positions add, and the score: of the first query at offset -2, and over all queries."""
+    column = [row[reach - 2] for row in rows]
+    shown = (column[0], min(column), max(column))
+    lines = {
+        "tokens alone": [alone] * 3,
+        "positions add": [each - alone for each in shown],
+        "score": shown,
+    }
+    cells = [[name, *(f"<td>{number(each)}</td>" for each in line)] for name, line in lines.items()]
+    return table(
+        ["", "here", "lowest", "highest"], cells, f"Offset −2: here query {reach} and key {reach - 2}; over all queries"
+    )
