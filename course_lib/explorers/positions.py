@@ -48,7 +48,7 @@ def explore_positions(inputs: torch.Tensor, to_query: torch.Tensor, to_key: torc
     reach = time // 4
     scores = {name: _by_offset(square, reach) for name, square in squares.items()}
     figure = f'<div class="two-tables">{_chart(scores, alone, reach)}{_table(scores["sinusoids"], alone, reach)}</div>'
-    sentence = "choose an encoding, slide the query and the offset of its key, and see what the positions add to the score"
+    sentence = "choose an encoding, slide the query and the offset of its key, and see what positions add"
     return explorer("positions", {"scores": scores, "alone": alone, "reach": reach}, figure, sentence)
 
 

@@ -25,10 +25,11 @@ def where_positions_enter() -> Diagram:
     """
 
     def parts(narrow: bool) -> list[Part | Arrow]:
-        tokens, sums = box("tokens X", width=92), box("X + P", "memory", 92)
+        tokens, sums = box("tokens X", width=92), box("X + P", "memory", 92, dashed=True)
         q, k = box("Q", "query", 46), box("K", "key", 46)
-        turned_q, turned_k = box("Q turned", "query", 92), box("K turned", "key", 92)
-        scores, biased, weights = (box(words, "weight", 92) for words in ("scores", "scores + b", "weights A"))
+        turned_q, turned_k = box("Q turned", "query", 92, dashed=True), box("K turned", "key", 92, dashed=True)
+        scores, weights = box("scores", "weight", 92), box("weights A", "weight", 92)
+        biased = box("scores + b", "weight", 92, dashed=True)
         kinds = [text(words) for words in (ADDED, TURNED, BIASED)]
         if narrow:
             both, turned = beside(q, k, gap=58), beside(turned_q, turned_k, gap=12)
@@ -60,7 +61,7 @@ def where_positions_enter() -> Diagram:
 
     return Diagram(
         "Where each kind of position encoding enters attention",
-        "Boxes from the tokens X over queries Q and keys K to scores and weights A. There are three places where "
+        "Boxes from the tokens X over queries Q and keys K to scores and weights A. At three places, which are dashed, "
         "positions can enter, and a model uses one of them. First, a vector for each position is added to each token: "
         "sinusoids or learned positions. Second, queries and keys are turned by their position: RoPE. Third, a number "
         "is added to each score: ALiBi or a relative position bias. "

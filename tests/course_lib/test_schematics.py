@@ -9,7 +9,7 @@ from course_lib.blocks import TransformerBlock
 from course_lib.data import patch_example
 from course_lib.data.image_example import FEATURES, QUERY, TO_LOGITS
 from course_lib.data.running_example import MEMORY, TOKENS, W_K, W_O, W_Q, W_V, K, Q, V, X
-from course_lib.diagrams import Arrow, number
+from course_lib.diagrams import Arrow, Part, number
 from course_lib.grading.catalogue import catalogue
 from course_lib.mixture import MixtureOfExperts
 from course_lib.schematics.attention import (
@@ -527,6 +527,13 @@ def test_each_kind_of_position_stands_beside_what_it_changes(narrow):
     boxes = ["tokens X", "X + P", "Q", "K", "Q turned", "K turned", "scores", "scores + b", "weights A"]
     assert set(boxes) <= set(shown)
     assert [each for each in shown if each[0] in "①②③"] == ["① sinusoids,", "② RoPE: queries", "③ ALiBi, relative"]
+
+
+@pytest.mark.parametrize("layout", ["wide", "narrow"])
+def test_the_places_of_which_a_model_uses_one_are_dashed(layout):
+    boxes = [part for part in getattr(where_positions_enter(), layout).parts if isinstance(part, Part)]
+    dashed = [re.search(r">([^<>]+)</text>", part.draw())[1] for part in boxes if "dasharray" in part.draw()]
+    assert sorted(dashed) == ["K turned", "Q turned", "X + P", "scores + b"]
 
 
 @pytest.mark.parametrize("narrow", [False, True])
