@@ -17,17 +17,14 @@ from course_lib.diagrams.svg import (
 )
 
 
-def box(label: str, role: str = "plain", width: float = 0, dashed: bool = False) -> Part:
-    """Draw a box with one or several lines of text, as wide as the text unless `width` is larger.
-
-    With a `dashed` edge it is one of several places of which only one is used.
-    """
+def box(label: str, role: str = "plain", width: float = 0) -> Part:
+    """Draw a box with one or several lines of text, as wide as the text unless `width` is larger."""
     check_role(role)
     width, height = max(width, text_width(label) + 20), text_height(label) + 14
     return Part(
         width,
         height,
-        rectangle(0, 0, width, height, role, 0.12, 1, 1.6, 7, dashed) + lines_of_text(width / 2, 21, label),
+        rectangle(0, 0, width, height, role, 0.12, 1, 1.6, 7) + lines_of_text(width / 2, 21, label),
     )
 
 

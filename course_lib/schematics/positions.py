@@ -6,7 +6,7 @@ import torch
 
 from course_lib.data.running_example import TOKENS, K, Q, X
 from course_lib.diagrams import Arrow, Diagram, Group, Part, arrow, beside, box, column, matrix, number, text
-from course_lib.diagrams.svg import line_of_text, xy
+from course_lib.diagrams.svg import LINE, line_of_text, rectangle, text_width, xy
 from course_lib.positions import rotate_by_position, sinusoidal_positions
 
 CAT, SEES, ITSELF = (TOKENS.index(token) for token in ("cat", "sees", "itself"))
@@ -25,11 +25,11 @@ def where_positions_enter() -> Diagram:
     """
 
     def parts(narrow: bool) -> list[Part | Arrow]:
-        tokens, sums = box("tokens X", width=92), box("X + P", "memory", 92, dashed=True)
+        tokens, sums = box("tokens X", width=92), _place("X + P", "memory")
         q, k = box("Q", "query", 46), box("K", "key", 46)
-        turned_q, turned_k = box("Q turned", "query", 92, dashed=True), box("K turned", "key", 92, dashed=True)
-        scores, weights = box("scores", "weight", 92), box("weights A", "weight", 92)
-        biased = box("scores + b", "weight", 92, dashed=True)
+        turned_q, turned_k = _place("Q turned", "query"), _place("K turned", "key")
+        scores, weights = (box(words, "weight", 92) for words in ("scores", "weights A"))
+        biased = _place("scores + b", "weight")
         kinds = [text(words) for words in (ADDED, TURNED, BIASED)]
         if narrow:
             both, turned = beside(q, k, gap=58), beside(turned_q, turned_k, gap=12)
@@ -69,6 +69,13 @@ def where_positions_enter() -> Diagram:
         parts(narrow=False),
         narrow=parts(narrow=True),
     )
+
+
+def _place(label: str, role: str) -> Part:
+    """Draw a box with a dashed edge: a place that only some models use."""
+    width, height = max(92, text_width(label) + 20), LINE + 14
+    edge = rectangle(0, 0, width, height, role, 0.12, 1, 1.6, 7, dashed=True)
+    return Part(width, height, edge + line_of_text(width / 2, 21, label))
 
 
 def sinusoids_are_added() -> Diagram:
