@@ -59,10 +59,11 @@ class RNNCell(RecurrentCell):
 
 
 class GRUCell(RecurrentCell):
-    """One step of a gated recurrent unit: one gate decides how much of the state stays, one what the rest is made from.
+    """One step of a gated recurrent unit, GRU: the update gate decides how much of the old state stays.
 
-    The new state lies between the old one and a candidate, entry by entry. After Cho et al. (2014); computes what
-    `torch.nn.GRUCell` computes, in which the gate `reset` acts after the product with the old state.
+    The new state lies between the old one and a candidate, entry by entry; the reset gate decides how much of the old
+    state enters the candidate. After Cho et al. (2014); computes what `torch.nn.GRUCell` computes, in which the reset
+    gate acts after the product with the old state.
 
     >>> GRUCell(d_input=3, d_hidden=5)(torch.zeros(2, 3), torch.zeros(2, 5)).shape
     torch.Size([2, 5])
@@ -74,18 +75,18 @@ class GRUCell(RecurrentCell):
     def forward(self, inputs: torch.Tensor, hidden: torch.Tensor) -> torch.Tensor:
         """Return the next hidden state (batch, d_hidden) after reading inputs (batch, d_input)."""
         self.check(inputs, hidden=hidden)
-        read_reset, read_keep, read_candidate = self.from_inputs(inputs).chunk(3, dim=-1)  # each (batch, d_hidden)
-        held_reset, held_keep, held_candidate = self.from_hidden(hidden).chunk(3, dim=-1)  # each (batch, d_hidden)
-        reset = (read_reset + held_reset).sigmoid()  # (batch, d_hidden)
-        keep = (read_keep + held_keep).sigmoid()  # (batch, d_hidden)
-        candidate = (read_candidate + reset * held_candidate).tanh()  # (batch, d_hidden)
-        return keep * hidden + (1 - keep) * candidate
+        input_reset, input_update, input_candidate = self.from_inputs(inputs).chunk(3, dim=-1)  # each (batch, d_hidden)
+        hidden_reset, hidden_update, hidden_candidate = self.from_hidden(hidden).chunk(3, dim=-1)  # of the same shape
+        reset = (input_reset + hidden_reset).sigmoid()  # (batch, d_hidden)
+        update = (input_update + hidden_update).sigmoid()  # (batch, d_hidden)
+        candidate = (input_candidate + reset * hidden_candidate).tanh()  # (batch, d_hidden)
+        return update * hidden + (1 - update) * candidate
 
 
 class LSTMCell(RecurrentCell):
-    """One step of a long short-term memory: gates decide what the cell forgets, writes and shows.
+    """One step of a long short-term memory, LSTM: an input, a forget and an output gate protect a memory.
 
-    The memory changes by addition, so along the memory itself a gradient shrinks only by the gate that keeps, which can
+    The memory changes by addition, so along the memory itself a gradient shrinks only by the forget gate, which can
     stay near 1. After Hochreiter and Schmidhuber (1997), with the forget gate of Gers, Schmidhuber and
     Cummins (2000); the parameters have the order and the names of `torch.nn.LSTMCell`, and the two compute the same.
 
@@ -104,10 +105,10 @@ class LSTMCell(RecurrentCell):
         """Return the next hidden state and memory, both (batch, d_hidden), after reading inputs (batch, d_input)."""
         hidden, memory = state
         self.check(inputs, hidden=hidden, memory=memory)
-        gates = self.from_inputs(inputs) + self.from_hidden(hidden)  # (batch, 4 * d_hidden)
-        write, keep, candidate, show = gates.chunk(4, dim=-1)  # each (batch, d_hidden)
-        memory = keep.sigmoid() * memory + write.sigmoid() * candidate.tanh()  # (batch, d_hidden)
-        return show.sigmoid() * memory.tanh(), memory
+        blocks = self.from_inputs(inputs) + self.from_hidden(hidden)  # (batch, 4 * d_hidden)
+        input_gate, forget_gate, candidate, output_gate = blocks.chunk(4, dim=-1)  # each (batch, d_hidden)
+        memory = forget_gate.sigmoid() * memory + input_gate.sigmoid() * candidate.tanh()  # (batch, d_hidden)
+        return output_gate.sigmoid() * memory.tanh(), memory
 
 
 def unroll(cell: RNNCell | GRUCell | LSTMCell, inputs: torch.Tensor) -> torch.Tensor:

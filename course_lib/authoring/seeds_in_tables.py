@@ -66,6 +66,8 @@ def _range(values: list[float], shown: str) -> str:
     ('0.988 to 0.996', '2.52e+06 to 2.77e+06')
     >>> _range([0.4744, 0.4744], "0.47 ± 0.01")  # what does not depend on the seed
     '0.47'
+    >>> _range([0.9999, 1.0], "1"), _range([31.96, 32.5], "32")  # a value whose last zeros are not shown
+    ('0.999 to 1.000', '31.96 to 32.50')
     """
     if not values:
         return ""
@@ -75,6 +77,8 @@ def _range(values: list[float], shown: str) -> str:
         return _once(f"{min(counts):,}", f"{max(counts):,}")
     value = VALUE.match(shown)
     decimals = len(value[1] or "") if value else None
+    if decimals == 0 and not all(float(each).is_integer() for each in values):
+        decimals = max(0, 4 - sum(map(str.isdigit, value[0])))
     if decimals is not None and min(values) == max(values) and not float(values[0]).is_integer():
         return f"{values[0]:.{decimals}f}"
     if number := NUMBER.match(shown):

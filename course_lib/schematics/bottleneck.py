@@ -4,6 +4,8 @@ The encoder is small enough for a pencil: its state is h = tanh(x + ½ h'), wher
 its numbers is a feature of the running example. The first state of the decoder, QUERY, is chosen by hand.
 """
 
+from collections.abc import Sequence
+
 import torch
 
 from course_lib.attention import DotAttention
@@ -12,6 +14,7 @@ from course_lib.diagrams import Arrow, Diagram, Group, Part, arrow, beside, box,
 
 QUERY = torch.tensor([1.0, 1, -1, -1])  # (d_hidden,): asks for what is a thing and living, no action, no pointer
 DOWN = ("bottom", "top")
+WAY = 94  # pixels from the encoder to the decoder, where they stand side by side
 
 
 def _encode() -> torch.Tensor:
@@ -55,12 +58,13 @@ def one_vector_or_attention() -> Diagram:
     return Diagram(
         "An encoder and a decoder, with one vector between them and with attention",
         "Above, an encoder reads the, cat, sees, itself. After each token it has a state of four numbers, h_1 to h_4, "
-        "made from the token and the state before. An arrow leads from h_4 alone to the decoder, three states in a "
-        "row that write feles, se, videt; each step reads the word before. Below, the same encoder. The first state of "
-        "the decoder, 1, 1, −1, −1, is the query. Each of the four states has a score with it, and a softmax makes the "
-        "scores weights. Arrows lead from all four states to the context c_1, the average with these weights, and from "
-        "there to the first step of the decoder. Its other steps have contexts of their own. In h_4 the feature living "
-        f"has sunk to {states[-1, living]:.2f}. The state of "
+        "made from the token and the state before. An arrow leads from h_4 alone to the first state of the "
+        "decoder, h′_0, and on to h′_1, h′_2 and h′_3, which write feles, se, videt; each step reads the word before. "
+        "Below, the same encoder and decoder. The first state of the decoder, 1, 1, −1, −1, is the query. Each of the "
+        "four states has a score with it, and a softmax makes the scores weights. Arrows lead from all four weights to "
+        "the context c_1, the average of the states with these weights, and from there to the input of the first step "
+        "of the decoder. Its other steps have contexts of their own. In h_4 the feature living "
+        f"has shrunk to {states[-1, living]:.2f}. The state of "
         f"“cat” gets {weights[0, cat]:.2f}, and {context[0, living]:.2f} of its feature living reaches the context.",
         arrangement(narrow=False),
         narrow=arrangement(narrow=True),
@@ -70,21 +74,20 @@ def one_vector_or_attention() -> Diagram:
 def _one_vector(states: torch.Tensor, narrow: bool) -> Group:
     """Draw the encoder, the decoder, and the one way between them."""
     encoder, columns, names = _encoder(states, narrow)
-    decoder, steps = _decoder(("<start>", *SOURCE_TOKENS[:-1]))
-    vector = text("one vector", "memory", strong=True)
+    first = _primed(box("h_0", "query", 46))
+    decoder, _ = _decoder(first, ("<start>", *SOURCE_TOKENS[:-1]), narrow)
     if narrow:
-        vector.below(names[0], 14)
+        vector = text("one vector", "memory", strong=True).below(names[0], 14)
         vector.move(encoder.bounds[0] - vector.bounds[0], 0)
         decoder.below(vector, 4)
-        decoder.move(columns[0].bounds[0] + 50 - decoder.bounds[0], 0)
-        way = [arrow(names[-1], vector, role="memory", sides=("bottom", "right"))]
-        way += [arrow(vector, steps[0], role="memory", sides=("bottom", "left"))]
+        decoder.move(encoder.bounds[0] + 50 - decoder.bounds[0], 0)
+        way = [vector, arrow(names[-1], vector, role="memory", sides=("bottom", "right"))]
+        way += [arrow(vector, first, role="memory", sides=("bottom", "left"))]
     else:
-        vector.right_of(columns[-1], 26)
-        decoder.right_of(vector, 26)
-        decoder.move(0, vector.middle[1] - steps[0].middle[1])
-        way = [arrow(columns[-1], vector, role="memory"), arrow(vector, steps[0], role="memory")]
-    return Group([encoder, decoder, vector, *way])
+        decoder.right_of(columns[-1], WAY)
+        decoder.move(0, columns[-1].middle[1] - first.middle[1])
+        way = [arrow(columns[-1], first, "one vector", role="memory")]
+    return Group([encoder, decoder, *way])
 
 
 def _attention(
@@ -97,26 +100,29 @@ def _attention(
     all_scores = bracket(Group(score), "right", "")
     softmax = text("softmax", "weight", strong=True).right_of(weight[-1], 8)
     softmax.move(0, (score[-1].bounds[3] + weight[-1].bounds[1]) / 2 - softmax.middle[1])
-    query = matrix(QUERY.unsqueeze(1), "query").right_of(columns[-1], 34 if narrow else 70)
+    query = matrix(QUERY.unsqueeze(1), "query").right_of(columns[-1], 34 if narrow else WAY)
     asks = _primed(text("query\nh_0", "query", strong=True)).below(query, 2)
     average = matrix(context, "value", "context c_1", columns=FEATURES).below(weight[1], 50)
     average.drawn = average.drawn.replace("(1 × 4)", "(4,)")
-    decoder, steps = _decoder(("<start>", *(f"{word}\nand c_{n}" for n, word in enumerate(SOURCE_TOKENS[:-1], 2))))
+    # The query is the decoder's first state. On a narrow page the decoder has a row of its own, with h_0 once more.
+    first = _primed(box("h_0", "query", 46)) if narrow else query
+    inputs = [f"{word}\nand c_{number}" for number, word in enumerate(("<start>", *SOURCE_TOKENS[:-1]), 1)]
+    decoder, read = _decoder(first, inputs, narrow)
     if narrow:
         average.move(columns[0].bounds[0] + 20 - average.bounds[0], 0)
         decoder.below(average, 24)
-        decoder.move(average.bounds[0] + 6 - decoder.bounds[0], 0)
-        used = arrow(average, steps[0], role="value", sides=("left", "left"), reach=14)
+        decoder.move(average.bounds[0] - decoder.bounds[0], 0)
+        used = arrow(average, read, role="value", sides=("left", "left"), reach=14)
     else:
         average.move(columns[0].body[0] - average.bounds[0], 0)
-        decoder.right_of(average, 60)
-        decoder.move(0, average.middle[1] - steps[0].middle[1])
-        used = arrow(average, steps[0], role="value", sides=("right", "left"))
+        used = arrow(average, read, role="value", sides=("right", "bottom"))
     arrows = [arrow(name, cell, role="memory", sides=DOWN) for name, cell in zip(names, score, strict=True)]
     arrows += [arrow(one, other, role="weight", sides=DOWN) for one, other in zip(score, weight, strict=True)]
     arrows += [arrow(each, average, role="value", sides=DOWN) for each in weight]
-    arrows += [arrow(asks, all_scores, role="query", sides=("bottom", "right")), used]
-    return Group([encoder, *score, *weight, all_scores, softmax, query, asks, average, decoder, *arrows])
+    arrows += [arrow(columns[-1], query, role="memory"), used]
+    arrows += [arrow(asks, all_scores, role="query", sides=("bottom", "right"))]
+    apart = [query] if narrow else []  # else the decoder contains it
+    return Group([encoder, *score, *weight, all_scores, softmax, *apart, asks, average, decoder, *arrows])
 
 
 def _cells(name: str, values: torch.Tensor, above: list[Part], gap: float) -> list[Part]:
@@ -132,7 +138,7 @@ def _encoder(states: torch.Tensor, narrow: bool) -> tuple[Group, list[Part], lis
     columns = [
         matrix(state.unsqueeze(1), "memory", rows=() if number else FEATURES) for number, state in enumerate(states)
     ]
-    row = beside(*columns, gap=16 if narrow else 34)
+    row = beside(*columns, gap=16 if narrow else 26)
     tokens = [text(token).above(each, 24) for token, each in zip(TOKENS, columns, strict=True)]
     names = [text(f"h_{number + 1}", "memory", True).below(each, 2) for number, each in enumerate(columns)]
     arrows = [arrow(token, each, sides=DOWN) for token, each in zip(tokens, columns, strict=True)]
@@ -143,18 +149,20 @@ def _encoder(states: torch.Tensor, narrow: bool) -> tuple[Group, list[Part], lis
     return Group([row, *tokens, *names, *arrows]), columns, names
 
 
-def _decoder(inputs: tuple[str, ...]) -> tuple[Group, list[Part]]:
-    """Return the decoder, and its states as boxes; each step reads one of the inputs and writes a token."""
+def _decoder(first: Part, inputs: Sequence[str], narrow: bool) -> tuple[Group, Part]:
+    """Return the decoder, from its first state on, and the input of its first step; each step writes a token."""
     steps = [_primed(box(f"h_{number}", "query", 46)) for number in (1, 2, 3)]
-    row = beside(*steps, gap=30)
+    gap = 20 if narrow else 24
+    for before, step in zip((first, *steps), steps, strict=False):
+        step.right_of(before, gap)
     words = [text(word).above(each, 24) for word, each in zip(SOURCE_TOKENS, steps, strict=True)]
     read = [text(word).below(each, 24) for word, each in zip(inputs, steps, strict=True)]
     arrows = [
-        *(arrow(one, other, role="query") for one, other in zip(steps, steps[1:], strict=False)),
+        *(arrow(one, other, role="query") for one, other in zip((first, *steps), steps, strict=False)),
         *(arrow(step, word, sides=("top", "bottom")) for step, word in zip(steps, words, strict=True)),
         *(arrow(word, step, sides=("top", "bottom")) for word, step in zip(read, steps, strict=True)),
     ]
-    return Group([row, *words, *read, *arrows]), steps
+    return Group([first, *steps, *words, *read, *arrows]), read[0]
 
 
 def _primed(part: Part) -> Part:

@@ -53,3 +53,9 @@ def test_what_stands_around_a_table_stays():
     page = f"<p>before</p>{TABLE}<p>between</p>{TABLE}<p>after</p>"
     shown = with_seeds(page, LEDGER)
     assert shown.count("0.98 to 1.00") == 2 and shown.startswith("<p>before</p>") and shown.endswith("<p>after</p>")
+
+
+def test_a_share_that_is_shown_as_1_has_no_range_from_0():
+    table = Findings("Letters", [Statement("claim", "right", "1", "at least 0.97", holds=True)])
+    shown = with_seeds(table._repr_html_(), [{"name": "right", "values": [1.0, 0.999909]}])
+    assert rows(shown)[1][1:] == ["1", "0.999 to 1.000"]

@@ -155,6 +155,14 @@ def test_states_scores_weights_and_context_of_the_small_encoder_are_computed():
     assert sorted(shown) == sorted(number(entry) for tensor in twice for entry in tensor.flatten().tolist())
 
 
+@pytest.mark.parametrize("narrow", [False, True])
+def test_the_decoder_begins_with_its_first_state_in_both_drawings_and_each_step_reads_a_context(narrow):
+    shown = words(one_vector_or_attention(), narrow)
+    # A narrow drawing shows the query beside the encoder and once more at the head of the decoder.
+    assert shown.count("h′0") == (3 if narrow else 2)
+    assert [shown.count(f"and c{step}") for step in (1, 2, 3)] == [1, 1, 1]
+
+
 def test_masking_hides_the_future_and_shows_what_rows_sum_to():
     shown = words(mask_before_softmax())
     assert shown.count("−∞") == 6
