@@ -14,11 +14,12 @@ from course_lib.costs import count_multiply_adds
 from course_lib.data import negations, scenes
 from course_lib.data import python_reference as reference
 from course_lib.data.number_names import START, VOCABULARY, held_out, names
-from course_lib.data.running_example import TOKENS, K, Q, V, X
+from course_lib.data.running_example import TOKENS, W_K, W_O, W_Q, W_V, K, Q, V, X
 from course_lib.decoding import sampling_probabilities
 from course_lib.diagrams import number as as_drawn
 from course_lib.explorers.cache import explore_cache
 from course_lib.explorers.captions import draw_scene, explore_captions
+from course_lib.explorers.heads import explore_heads
 from course_lib.explorers.hiding import explore_hiding
 from course_lib.explorers.induction import LETTERS, explore_induction
 from course_lib.explorers.looking import explore_looking
@@ -108,6 +109,7 @@ def attention_only() -> AttentionOnly:
 EXPLORERS = {
     "cache": lambda: explore_cache(WRITTEN, prompt=3, d_model=128, heads=4),
     "captions": lambda: explore_captions(CAPTIONER, "red circle above yellow triangle"),
+    "heads": lambda: explore_heads(Q, K, V, W_O, TOKENS),
     "hiding": lambda: explore_hiding(classifier(), REVIEWS),
     "induction": lambda: explore_induction(attention_only(), "attention0attent"),
     "looking": lambda: explore_looking(torch.rand(2, 3, 8, 8), [["a", "b"]] * 2, torch.full((2, 2, 4), 0.25)),
@@ -157,7 +159,8 @@ def test_it_can_be_read_by_everyone_at_both_widths(open_explorer, kind):
 
 
 @pytest.mark.parametrize(
-    "kind", ["cache", "hiding", "induction", "masking", "permutation", "query", "routing", "speculation", "text"]
+    "kind",
+    ["cache", "heads", "hiding", "induction", "masking", "permutation", "query", "routing", "speculation", "text"],
 )
 def test_the_figure_without_script_is_the_one_that_the_script_begins_with(browser, open_explorer, kind):
     with open_page(browser, EXPLORERS[kind]().data) as still:
@@ -226,6 +229,46 @@ def test_outputs_follow_their_tokens_unless_a_mask_makes_the_order_count(open_ex
     assert "The output has changed for “cat”, “sees”, “the”." in page.get_by_role("status").inner_text()
     page.get_by_role("button", name="first order").click()
     assert page.locator("td.moved").count() == 0
+
+
+@torch.no_grad()
+def test_heads_add_to_the_output_what_the_layer_says(open_explorer):
+    page = open_explorer("heads")
+    layer = MultiHeadAttention(d_model=4, heads=2, bias=False)
+    for projection, weight in zip(
+        (layer.to_query, layer.to_key, layer.to_value, layer.to_output), (W_Q, W_K, W_V, W_O), strict=True
+    ):
+        projection.weight.copy_(weight)
+    inputs = X.unsqueeze(0)
+
+    def entries():
+        rows = page.locator("table").last.locator("tr").all()[1:]
+        return [row.locator("td").all_inner_texts() for row in rows]
+
+    def drawn(numbers):
+        return [as_drawn(entry) for entry in numbers.tolist()]
+
+    for token, name in enumerate(TOKENS):
+        page.get_by_role("group", name="output of").get_by_label(name).check()
+        output, weights = layer(inputs)
+        assert entries()[-1] == drawn(output[0, token]) and page.locator("tr.chosen th").inner_text() == name
+        for head in range(2):
+            page.get_by_role("group", name="weights of").get_by_label(f"head {1 + head}").check()
+            torch.testing.assert_close(bars(page), weights[0, head].flatten(), atol=0.006, rtol=0)
+            box = page.get_by_role("group", name="switched on").get_by_label(f"head {2 - head}")  # the other one
+            box.press("Space")
+            layer.to_output.weight.copy_(W_O)
+            layer.to_output.weight[:, 2 * (1 - head) : 2 * (1 - head) + 2] = 0
+            alone = layer(inputs)[0][0, token]
+            layer.to_output.weight.copy_(W_O)
+            assert entries()[-1] == entries()[1 + head] == drawn(alone) and entries()[2 - head] == 4 * ["0"]
+            assert page.locator("td.moved").count() == ((alone - output[0, token]).abs() > 0.005).sum()
+            assert f"Without head {2 - head}, it" in page.get_by_role("status").inner_text()
+            box.press("Space")
+    page.get_by_label("nothing").check()
+    side_by_side, *added, output = entries()
+    assert output == side_by_side and added == [[*output[:2], "0", "0"], ["0", "0", *output[2:]]]
+    page.get_by_label("W_o", exact=True).check()
 
 
 def test_names_that_share_the_largest_weight_are_all_said(open_explorer):
