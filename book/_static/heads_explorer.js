@@ -39,7 +39,7 @@ explore("heads", (root, { names, weights, found, to_output: matrix }) => {
     const query = token.chosen();
     const mixed = last.chosen() === 0;
     const isOn = switches.map(({ box }) => box.checked);
-    looks.caption.textContent = `Weights of ${headNames[shown]}: a row for each query`;
+    looks.caption.textContent = `Weights of ${headNames[shown]}`;
     weights[shown].forEach((row, index) => {
       looks.rows[index + 1].classList.toggle("chosen", index === query);
       row.forEach((weight, key) => setBar(looks.rows[index + 1].cells[key + 1], weight));
@@ -57,12 +57,11 @@ explore("heads", (root, { names, weights, found, to_output: matrix }) => {
     const largest = Math.max(...weights[shown][query]);
     const favourites = names.filter((_, key) => largest - weights[shown][query][key] < 1e-6);
     const off = headNames.filter((_, index) => !isOn[index]);
-    const changed = moved.flatMap((has, entry) => (has ? [entry + 1] : []));
-    const lost = changed.length ? `changes in entry ${changed.join(", ")}` : "stays the same";
+    const changed = moved.filter((has) => has).length;
     spoken.textContent =
       `With ${headNames[shown]}, “${names[query]}” gives the largest weight, ${largest.toFixed(2)}, to ` +
       `${quoted(favourites)}. The output is (${output.map(asNumber).join(", ")}). ` +
-      (off.length ? `Without ${off.join(" and ")}, it ${lost}.` : "All heads are switched on.");
+      (off.length ? `Without ${off.join(" and ")}, ${changed} of its ${moved.length} entries have changed.` : "All heads are switched on.");
   };
   controls.addEventListener("input", draw);
   draw();

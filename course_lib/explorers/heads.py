@@ -50,7 +50,7 @@ def explore_heads(
     ]
     rows = [[name, *(f"<td>{number(entry)}</td>" for entry in part.tolist())] for name, part in parts]
     entries = [str(1 + entry) for entry in range(sizes["d_model"])]
-    figure = table(["", *names], looks, "Weights of head 1: a row for each query")
+    figure = table(["", *names], looks, "Weights of head 1")
     figure += table(["entry", *entries], rows, f"The output of “{names[-1]}”")
     data = {
         "names": list(names),

@@ -263,7 +263,7 @@ def test_heads_add_to_the_output_what_the_layer_says(open_explorer):
             layer.to_output.weight.copy_(W_O)
             assert entries()[-1] == entries()[1 + head] == drawn(alone) and entries()[2 - head] == 4 * ["0"]
             assert page.locator("td.moved").count() == ((alone - output[0, token]).abs() > 0.005).sum()
-            assert f"Without head {2 - head}, it" in page.get_by_role("status").inner_text()
+            assert f"Without head {2 - head}, " in page.get_by_role("status").inner_text()
             box.press("Space")
     page.get_by_label("nothing").check()
     side_by_side, *added, output = entries()
