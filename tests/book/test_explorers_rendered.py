@@ -14,11 +14,12 @@ from course_lib.costs import count_multiply_adds
 from course_lib.data import negations, scenes
 from course_lib.data import python_reference as reference
 from course_lib.data.number_names import START, VOCABULARY, held_out, names
-from course_lib.data.running_example import TOKENS, W_K, W_Q, K, Q, V, X
+from course_lib.data.running_example import TOKENS, W_K, W_O, W_Q, W_V, K, Q, V, X
 from course_lib.decoding import sampling_probabilities
 from course_lib.diagrams import number as as_drawn
 from course_lib.explorers.cache import explore_cache
 from course_lib.explorers.captions import draw_scene, explore_captions
+from course_lib.explorers.heads import explore_heads
 from course_lib.explorers.hiding import explore_hiding
 from course_lib.explorers.induction import LETTERS, explore_induction
 from course_lib.explorers.looking import explore_looking
@@ -112,6 +113,7 @@ def attention_only() -> AttentionOnly:
 EXPLORERS = {
     "cache": lambda: explore_cache(WRITTEN, prompt=3, d_model=128, heads=4),
     "captions": lambda: explore_captions(CAPTIONER, "red circle above yellow triangle"),
+    "heads": lambda: explore_heads(Q, K, V, W_O, TOKENS),
     "hiding": lambda: explore_hiding(classifier(), REVIEWS),
     "induction": lambda: explore_induction(attention_only(), "attention0attent"),
     "looking": lambda: explore_looking(torch.rand(2, 3, 8, 8), [["a", "b"]] * 2, torch.full((2, 2, 4), 0.25)),
@@ -164,7 +166,10 @@ def test_it_can_be_read_by_everyone_at_both_widths(open_explorer, kind):
 
 @pytest.mark.parametrize(
     "kind",
-    ["cache", "hiding", "induction", "masking", "permutation", "positions", "query", "routing", "speculation", "text"],
+    [
+        *("cache", "heads", "hiding", "induction", "masking", "permutation", "positions", "query", "routing"),
+        *("speculation", "text"),
+    ],
 )
 def test_the_figure_without_script_is_the_one_that_the_script_begins_with(browser, open_explorer, kind):
     with open_page(browser, EXPLORERS[kind]().data) as still:
@@ -266,6 +271,46 @@ def test_what_positions_add_is_what_torch_says_wherever_query_and_key_stand(open
         torch.testing.assert_close(
             torch.tensor([float(each) for each in here]), torch.tensor([delta, shown[0]]).float(), atol=1e-3, rtol=0
         )
+
+
+@torch.no_grad()
+def test_heads_add_to_the_output_what_the_layer_says(open_explorer):
+    page = open_explorer("heads")
+    layer = MultiHeadAttention(d_model=4, heads=2, bias=False)
+    for projection, weight in zip(
+        (layer.to_query, layer.to_key, layer.to_value, layer.to_output), (W_Q, W_K, W_V, W_O), strict=True
+    ):
+        projection.weight.copy_(weight)
+    inputs = X.unsqueeze(0)
+
+    def entries():
+        rows = page.locator("table").last.locator("tr").all()[1:]
+        return [row.locator("td").all_inner_texts() for row in rows]
+
+    def drawn(numbers):
+        return [as_drawn(entry) for entry in numbers.tolist()]
+
+    for token, name in enumerate(TOKENS):
+        page.get_by_role("group", name="output of").get_by_label(name).check()
+        output, weights = layer(inputs)
+        assert entries()[-1] == drawn(output[0, token]) and page.locator("tr.chosen th").inner_text() == name
+        for head in range(2):
+            page.get_by_role("group", name="weights of").get_by_label(f"head {1 + head}").check()
+            torch.testing.assert_close(bars(page), weights[0, head].flatten(), atol=0.006, rtol=0)
+            box = page.get_by_role("group", name="switched on").get_by_label(f"head {2 - head}")  # the other one
+            box.press("Space")
+            layer.to_output.weight.copy_(W_O)
+            layer.to_output.weight[:, 2 * (1 - head) : 2 * (1 - head) + 2] = 0
+            alone = layer(inputs)[0][0, token]
+            layer.to_output.weight.copy_(W_O)
+            assert entries()[-1] == entries()[1 + head] == drawn(alone) and entries()[2 - head] == 4 * ["0"]
+            assert page.locator("td.moved").count() == ((alone - output[0, token]).abs() > 0.005).sum()
+            assert f"Without head {2 - head}, " in page.get_by_role("status").inner_text()
+            box.press("Space")
+    page.get_by_label("nothing").check()
+    side_by_side, *added, output = entries()
+    assert output == side_by_side and added == [[*output[:2], "0", "0"], ["0", "0", *output[2:]]]
+    page.get_by_label("W_o", exact=True).check()
 
 
 def test_names_that_share_the_largest_weight_are_all_said(open_explorer):

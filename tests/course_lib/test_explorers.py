@@ -17,6 +17,7 @@ from course_lib.data.python_reference import CHARACTERS
 from course_lib.embedding import TokenEmbedding
 from course_lib.explorers.cache import explore_cache
 from course_lib.explorers.captions import explore_captions
+from course_lib.explorers.heads import explore_heads
 from course_lib.explorers.hiding import explore_hiding
 from course_lib.explorers.induction import explore_induction
 from course_lib.explorers.looking import explore_looking
@@ -261,3 +262,11 @@ def test_what_is_recorded_can_be_explored_and_continues_where_a_round_ended():
 def test_tokens_without_a_name_are_refused():
     with pytest.raises(ValueError, match="`names` has 1, expected 2"):
         explore_permutation(torch.eye(2), ["the"])
+
+
+@pytest.mark.parametrize(
+    ("names", "heads", "words"), [(["the"], 2, "`names` has 1, expected 4"), ("abcd", 3, "3"), ("abcd", 0, "0")]
+)
+def test_heads_that_do_not_fit_are_refused(names, heads, words):
+    with pytest.raises(ValueError, match=words):
+        explore_heads(*torch.eye(4).expand(4, 4, 4), names, heads)
