@@ -40,8 +40,8 @@ class Symbol(NamedTuple):
 
 
 def formulas(text: str) -> list[str]:
-    """What stands between dollars outside code."""
-    prose = re.sub(r"^```\{code-cell\}.*?^```$|`[^`\n]*`", "", text, flags=re.DOTALL | re.MULTILINE)
+    """What stands between dollars, in captions too, but not in code within a sentence."""
+    prose = re.sub(r"`[^`\n]*`", "", text)
     return [long or short for long, short in re.findall(r"\$\$(.+?)\$\$|\$([^$]+)\$", prose, re.DOTALL)]
 
 
