@@ -102,15 +102,16 @@ def patient(function: Callable, task: "Task", forbidden: Mapping[str, str], seco
             if answers and answers[-1].problem and answers[-1].problem.kind == "time":
                 answers.append(answers[-1])
             else:
-                answers.append(_ask_in_time(function, task, question, forbidden, seconds))
+                answers.append(ask_in_time(function, task, question, forbidden, seconds))
         return answers
 
     return answer
 
 
-def _ask_in_time(
+def ask_in_time(
     function: Callable, task: "Task", question: Asked, forbidden: Mapping[str, str], seconds: float
 ) -> Answer:
+    """Return the answer of `function` in this process to one question; a call that takes too long is interrupted."""
     try:
         with at_most(seconds):
             return ask(function, task, question, forbidden)

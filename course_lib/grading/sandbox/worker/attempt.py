@@ -84,14 +84,14 @@ def _interrupted_by_a_signal(seconds: float, computing: str, on_the_clock: str) 
     clock = signal.ITIMER_REAL, ON_THE_CLOCK * seconds
     timers = {signal.SIGPROF: (signal.ITIMER_PROF, seconds), signal.SIGALRM: clock}
     before = {number: signal.signal(number, interrupt) for number in timers}
-    for timer, after in timers.values():
-        signal.setitimer(timer, after)
+    outer = {timer: signal.setitimer(timer, after) for timer, after in timers.values()}
     try:
         yield
     finally:
         for number, (timer, _) in timers.items():
             signal.setitimer(timer, 0)
             signal.signal(number, before[number])
+            signal.setitimer(timer, *outer[timer])  # a limit around this one goes on from where it stood
 
 
 @contextlib.contextmanager
