@@ -6,7 +6,7 @@ The engine never holds a learner's function. What answers is exchangeable: here 
 
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -171,6 +171,12 @@ def no_value(fault: Mapping[str, Any], arguments: "Case") -> Problem:
     if operator := forbidden_operator(str(fault.get("message", ""))):
         return Problem("forbidden", got=operator)
     return Problem(FAULTS[fault["kind"]], arguments, fault=fault)
+
+
+def placed(answer: Answer, place: str) -> Answer:
+    """Return an answer that failed outside of its own cell with the `place` in words, or without its line for ""."""
+    fault = {**answer.problem.fault, "file": place}
+    return replace(answer, problem=replace(answer.problem, fault=fault if place else {**fault, "line": None}))
 
 
 def _same(one: torch.Tensor, other: torch.Tensor) -> bool:

@@ -183,7 +183,7 @@ def endless_check(case):
         ({"cases": endless}, "the drawing of cases of double did not end"),
         (
             {"properties": (Property("odd", 1, endless_check),)},
-            "the check “odd” of double did not end.*on the case `numbers` = ",
+            "the check “odd” of double did not end.*on the case numbers = ",
         ),
     ],
 )
