@@ -6,7 +6,7 @@ The engine never holds a learner's function. What answers is exchangeable: here 
 
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -102,15 +102,16 @@ def patient(function: Callable, task: "Task", forbidden: Mapping[str, str], seco
             if answers and answers[-1].problem and answers[-1].problem.kind == "time":
                 answers.append(answers[-1])
             else:
-                answers.append(_ask_in_time(function, task, question, forbidden, seconds))
+                answers.append(ask_in_time(function, task, question, forbidden, seconds))
         return answers
 
     return answer
 
 
-def _ask_in_time(
+def ask_in_time(
     function: Callable, task: "Task", question: Asked, forbidden: Mapping[str, str], seconds: float
 ) -> Answer:
+    """Return the answer of `function` in this process to one question; a call that takes too long is interrupted."""
     try:
         with at_most(seconds):
             return ask(function, task, question, forbidden)
@@ -170,6 +171,12 @@ def no_value(fault: Mapping[str, Any], arguments: "Case") -> Problem:
     if operator := forbidden_operator(str(fault.get("message", ""))):
         return Problem("forbidden", got=operator)
     return Problem(FAULTS[fault["kind"]], arguments, fault=fault)
+
+
+def placed(answer: Answer, place: str) -> Answer:
+    """Return an answer that failed outside of its own cell with the `place` in words, or without its line for ""."""
+    fault = {**answer.problem.fault, "file": place}
+    return replace(answer, problem=replace(answer.problem, fault=fault if place else {**fault, "line": None}))
 
 
 def _same(one: torch.Tensor, other: torch.Tensor) -> bool:

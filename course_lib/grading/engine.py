@@ -15,13 +15,16 @@ from functools import cached_property, lru_cache
 
 import torch
 
-from course_lib.grading.call import Answer, Answerer, Asked, Round, ask
+from course_lib.grading.call import Answer, Answerer, Asked, Round, ask_in_time
 from course_lib.grading.checks import ROUNDING, Phase, alike
 from course_lib.grading.exercise import Case, Exercise, Mistake, Property, Question, Reply, Task
 from course_lib.grading.observations import observe
+from course_lib.grading.own_time import OwnCodeUnfinished, in_own_time
 from course_lib.grading.problem import Problem
+from course_lib.grading.sandbox.limits import Limits
 from course_lib.grading.sandbox.worker.attempt import Value
 from course_lib.grading.unattended import unattended
+from course_lib.project import CourseError
 
 RANDOM_CASES = 10
 ASKED_AGAIN = 3  # questions that are put twice
@@ -72,16 +75,19 @@ def draw_cases(task: Task, seed: int) -> list[Case]:
     """Return examples, edge cases and ten random cases, smallest first: the first to fail is the one to show."""
     # The function's name enters the seed, so that one task is given the same cases alone and within its chapter.
     generator = torch.Generator().manual_seed(zlib.crc32(f"{task.function} {seed}".encode()))
-    return sorted([*task.examples, *task.edges, *(task.cases(generator) for _ in range(RANDOM_CASES))], key=_size)
+    with in_own_time("the drawing of cases", task):
+        drawn = [task.cases(generator) for _ in range(RANDOM_CASES)]
+    return sorted([*task.examples, *task.edges, *drawn], key=_size)
 
 
 def judge_task(exercise: Exercise, task: Task, answer: Answerer, seed: int, search: bool = False) -> TaskResult:
     """Judge whatever `answer` speaks for on every property of `task`.
 
     With `search`, a property that fails is tried on further, smaller cases, and the problem is that on the smallest
-    that fails. Nothing else depends on it. What an exercise itself does wrong is raised: it is no verdict.
+    that fails. Nothing else depends on it. What an exercise itself does wrong is raised: it is no verdict. Raises
+    CourseError, with the exercise and the case, where something of the exercise does not end.
     """
-    with unattended(), _one_thread(), _torch_as_it_begins():
+    with unattended(), _one_thread(), _torch_as_it_begins(), _with_its_number(exercise):
         plan = plan_for(task, seed)
         answers = answer(plan.round)
         found = plan.first_problems(answers)
@@ -97,7 +103,8 @@ def judge_task(exercise: Exercise, task: Task, answer: Answerer, seed: int, sear
             problems |= _on_smaller_cases(task, answer, failures, seed)
         observed = ""
         if any(problems.values()) and not mistakes:
-            with contextlib.suppress(Exception):  # it is no verdict: whatever came must not stand in the way of one
+            # It is no verdict: whatever came must not stand in the way of one.
+            with contextlib.suppress(Exception), in_own_time("the description", task):
                 observed = plan.observed(answers)
     verdicts = tuple(Verdict(each, problems[each]) for each in task.properties)
     return TaskResult(task, verdicts, *(*mistakes, None, None)[:2], observed)
@@ -120,7 +127,7 @@ class Plan:
             self._number(Question(case))
         # A check that has asked is kept until its verdict is wanted; it goes on only once, and is then asked anew.
         self._phases = {
-            (each, index): Phase(each.check, case) for each in self._properties for index, case in enumerate(cases)
+            (each, index): self._phase(each, index) for each in self._properties for index in range(len(cases))
         }
         # For each property and case, the numbers of its questions, and the output that each is about.
         self._places = {
@@ -197,14 +204,21 @@ class Plan:
 
     def _verdict(self, property: Property, index: int, replies: list[Reply]) -> Problem | None:
         case = self.cases[index]
-        phase = self._phases.pop((property, index), None) or Phase(property.check, case)
+        phase = self._phases.pop((property, index), None) or self._phase(property, index)
         try:
-            return phase.verdict(replies)
+            with in_own_time(f"the check “{property.name}”", self._task, case):
+                return phase.verdict(replies)
+        except OwnCodeUnfinished:
+            raise
         except Exception as error:
             # What no check foresaw in an answer, if the check can bear the reference's; else the check itself is wrong,
             # which is raised: a fault of ours is never a mark.
-            Phase(property.check, case).verdict([each.of_reference for each in replies])
+            self._phase(property, index).verdict([each.of_reference for each in replies])
             return Problem("incomparable", case, note=f"{type(error).__name__}: {error}")
+
+    def _phase(self, property: Property, index: int) -> Phase:
+        with in_own_time(f"the check “{property.name}”", self._task, self.cases[index]):
+            return Phase(property.check, self.cases[index])
 
     def _number(self, question: Question) -> int:
         """Return the number of a question: that of one with the very same arguments, if it was asked already."""
@@ -221,7 +235,7 @@ class _Known:
     def __init__(self, task: Task, question: Question, seed: int):
         self._task, self._question = task, question
         told = question.expected
-        self.expected: Value = task.reference(**question.arguments) if told is None else told
+        self.expected: Value = self._referred(question.arguments) if told is None else told
         cotangent = None
         if question.gradients:  # the answer is not told it, so a gradient cannot be right by chance
             output, generator = _first_output(self.expected), torch.Generator().manual_seed(seed)
@@ -239,12 +253,16 @@ class _Known:
         leaves = {name: each.clone().requires_grad_() for name, each in (given | state).items()}
         parameters = {name.removeprefix("state."): each for name, each in leaves.items() if name in state}
         arguments = case | {name: leaves[name] for name in given} | ({"state": parameters} if state else {})
-        output = _first_output(self._task.reference(**arguments))
+        output = _first_output(self._referred(arguments))
         found = torch.autograd.grad((output * self.asked.cotangent).sum(), list(leaves.values()), allow_unused=True)
         return {
             name: torch.zeros_like(leaf) if each is None else each
             for (name, leaf), each in zip(leaves.items(), found, strict=True)
         }
+
+    def _referred(self, arguments: Case) -> Value:
+        with in_own_time("the reference", self._task, self._question.arguments):
+            return self._task.reference(**arguments)
 
     def unfit(self, answer: Answer, output: int | None) -> Problem | None:
         """Return why there is nothing to judge: no value, or not of the shapes and kinds that the reference gives.
@@ -298,8 +316,9 @@ def _small_cases(task: Task, seed: int) -> list[Case]:
     """Return the smallest of many more random cases, one of each shape, smallest first."""
     generator = torch.Generator().manual_seed(zlib.crc32(f"smaller {task.function} {seed}".encode()))
     by_shapes: dict[tuple, Case] = {}
-    for _ in range(DRAWN):
-        case = task.cases(generator)
+    with in_own_time("the drawing of cases", task):
+        drawn = [task.cases(generator) for _ in range(DRAWN)]
+    for case in drawn:
         by_shapes.setdefault(tuple(each.shape for each in case.values() if isinstance(each, torch.Tensor)), case)
     return sorted(by_shapes.values(), key=_size)[:TRIED]
 
@@ -319,6 +338,14 @@ def _one_thread() -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(threads)
+
+
+@contextlib.contextmanager
+def _with_its_number(exercise: Exercise) -> Iterator[None]:
+    try:
+        yield
+    except OwnCodeUnfinished as error:
+        raise CourseError(f"exercise {exercise.id}: {error}") from None
 
 
 @contextlib.contextmanager
@@ -368,7 +395,7 @@ def _same_answers(function: Callable, task: Task, forbidden, seen: list[tuple[As
     """Tell whether a wrong answer gives equal tensors, fails on the same questions, and changes the same inputs."""
     changed: tuple[set[str], set[str]] = set(), set()
     for asked, answer, _ in seen:
-        wrong = ask(function, task, asked, forbidden)
+        wrong = ask_in_time(function, task, asked, forbidden, Limits().step)
         if not _equal(wrong.value, answer.value):
             return False
         changed[0].update(wrong.changed)
@@ -379,7 +406,7 @@ def _same_answers(function: Callable, task: Task, forbidden, seen: list[tuple[As
 def _same_gradients(function: Callable, task: Task, forbidden, seen: list[tuple[Asked, Answer, Value]]) -> bool:
     """Tell whether a wrong answer gives equal gradients where they are asked for, and none on the same questions."""
     for asked, answer, _ in seen:
-        wrong = ask(function, task, asked, forbidden)
+        wrong = ask_in_time(function, task, asked, forbidden, Limits().step)
         if (wrong.value is None) != (answer.value is None) or wrong.gradients.keys() != answer.gradients.keys():
             return False
         if not all(alike(wrong.gradients[name], each, 10 * ROUNDING) for name, each in answer.gradients.items()):

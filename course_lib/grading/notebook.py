@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from course_lib.grading import diary
-from course_lib.grading.call import patient
+from course_lib.grading.call import Answer, Round, patient, placed
 from course_lib.grading.catalogue import OWN, catalogue
 from course_lib.grading.engine import TaskResult, fresh_seed, judge_task
 from course_lib.grading.exercise import Exercise, Task
@@ -62,7 +62,11 @@ def check(function: Callable, package: str = OWN) -> None:
     try:
         for module in slow_imports(_cells(names)):
             importlib.import_module(module)
-        answer = patient(function, task, exercise.forbidden, Limits().step)
+        ask = patient(function, task, exercise.forbidden, Limits().step)
+
+        def answer(asked: Round) -> list[Answer]:
+            return [_placed(each) for each in ask(asked)]
+
         results = [judge_task(exercise, task, answer, seed, search=True)]
         printed = _printed(function, task, results[0])
     except KeyboardInterrupt:  # the way out of a long computation; frames of the grader would say nothing
@@ -89,6 +93,16 @@ def progress(package: str = OWN) -> None:
     from course_lib.grading import command
 
     command.show_progress(command.Place(catalogue(package), own_folder()))
+
+
+def _placed(answer: Answer) -> Answer:
+    """Return the answer; where it failed in another cell or file, with the number that Jupyter shows, or its name."""
+    file = answer.problem.fault.get("file") if answer.problem else ""
+    if not file:
+        return answer
+    shell = sys.modules.get("IPython") and sys.modules["IPython"].get_ipython()
+    cell = shell.compile.format_code_name(file) if shell else None
+    return placed(answer, f"cell {cell[1]}" if cell else Path(file).name)
 
 
 def _names_of(value: Any, names: dict[str, Any]) -> list[str]:

@@ -71,6 +71,7 @@ class Submission:
     defined: frozenset[str]
     stops: tuple[Stop, ...]
     written: tuple[str, ...] = ()  # the names of all functions and classes in its cells
+    cells: tuple[str, ...] = ()  # the names of its cells
 
     @property
     def broken(self) -> tuple[Stop, ...]:
@@ -80,6 +81,15 @@ class Submission:
     def why_undefined(self, name: str) -> str:
         """Return the sentence about the cell that would have defined `name`, had it not stopped before; else ""."""
         return next((stop.sentence for stop in self.stops if stop.cell.gives(name)), "")
+
+    def place(self, file: str) -> str:
+        """Return in words where a line stands, of which `worker.cells` or `worker.own_modules` named the file.
+
+        What neither of them can have named gives "".
+        """
+        if cell := re.fullmatch(r"<cell ([0-9]{1,4})>", file):
+            return self.cells[int(cell[1])] if int(cell[1]) < len(self.cells) else ""
+        return file if re.fullmatch(r"\w+\.py", file) else ""
 
     def lost(self, function: str) -> bool:
         """Tell whether a function is written in a cell that did not come to its end."""
@@ -123,7 +133,7 @@ def after_running(path: str, cells: list[Cell], defined: Iterable[Any], stops: I
             sentence = shorten(f"{cell.title} {what}", 240)
         told.append(Stop(cell, sentence, bool(stop["broken"]), error))
     written = tuple(re.findall(r"^(?:def|class) (\w+)", "\n".join(cell.source for cell in cells), re.MULTILINE))
-    return Submission(path, frozenset(map(str, defined)), tuple(told), written)
+    return Submission(path, frozenset(map(str, defined)), tuple(told), written, tuple(cell.name for cell in cells))
 
 
 def kind(path: Path) -> str:

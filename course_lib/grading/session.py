@@ -17,7 +17,7 @@ from typing import Any, Protocol
 
 import torch
 
-from course_lib.grading.call import Answer, Answerer, Asked, Round, fitting, no_value, patient
+from course_lib.grading.call import Answer, Answerer, Asked, Round, fitting, no_value, patient, placed
 from course_lib.grading.causes import undefined_name
 from course_lib.grading.exercise import Exercise, Task
 from course_lib.grading.notebook_file import Cell, Stop, Submission, after_running
@@ -35,7 +35,15 @@ from course_lib.grading.wording import shorten
 
 LONGEST = 20_000  # characters of each, which are more than are ever shown
 MOST_TRIED, LONGEST_TRIED = 20, 160
-FAULT = ("kind", "error", "message", "text", "got", "expected")  # what a worker may tell of a call without a value
+FAULT = (
+    "kind",
+    "error",
+    "message",
+    "text",
+    "file",
+    "got",
+    "expected",
+)  # what a worker may tell of a call without a value
 NO_MODULES: Mapping[str, str] = {}  # beside the file that it could import, each a name and its text
 
 
@@ -240,8 +248,11 @@ def _key(forbidden: Mapping[str, str]) -> tuple:
 
 
 def _explained(answer: Answer, submission: Submission) -> Answer:
-    """Return the answer; where it misses a name, it tells of the cell that stopped before it could define that."""
+    """Return the answer, with its places in words; where it misses a name, it tells of the cell that stopped before."""
     fault = answer.problem.fault if answer.problem else {}
+    if file := fault.get("file"):
+        answer = placed(answer, submission.place(file))
+        fault = answer.problem.fault
     name = undefined_name(fault.get("error", ""), fault.get("message", ""))
     if not name or not (why := submission.why_undefined(name)):
         return answer

@@ -167,7 +167,8 @@ def _no_value(problem: Problem, task: "Task") -> str:
             "a second call with the very same tensors gives other numbers: `backward` adds to the gradients that the "
             "first call left in them; work on a copy, or use torch.autograd.grad"
         )
-    where = f" in line {fault['line']} (`{shorten(fault['text'], 60)}`)" if fault["line"] else ""
+    place = f" of {shorten(fault['file'], 60)}" if fault.get("file") else ""  # not the answer's own
+    where = f" in line {fault['line']}{place} (`{shorten(fault['text'], 60)}`)" if fault["line"] else ""
     if problem.kind == "time":
         used = f": {shorten(fault['message'], 60)}" if fault["message"] else ""
         return f"{name} did not end in time{', still' + where if where else ''}{used}"

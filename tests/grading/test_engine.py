@@ -5,14 +5,16 @@ import dataclasses
 import pytest
 import torch
 
-from course_lib.grading import engine
+from course_lib.grading import engine, own_time
 from course_lib.grading.call import Answer, in_process, missing
 from course_lib.grading.catalogue import catalogue
 from course_lib.grading.checks import equals, moved
 from course_lib.grading.engine import RANDOM_CASES, TRIED, draw_cases, judge_task
-from course_lib.grading.exercise import Exercise, Property, Task
+from course_lib.grading.exercise import Exercise, Mistake, Property, Task
 from course_lib.grading.problem import Problem
+from course_lib.grading.sandbox.limits import Limits
 from course_lib.grading.wording import sentence
+from course_lib.project import CourseError
 
 COURSE = catalogue()
 FIRST_MISTAKES = [
@@ -158,6 +160,45 @@ def test_a_fault_of_the_exercise_is_no_verdict():
     task = dataclasses.replace(DOUBLE, properties=(Property("broken", 1, broken),))
     with pytest.raises(KeyError, match="a fault of ours"):
         judge_task(DOUBLING, task, in_process(double, task), 0)
+
+
+def endless(*arguments, **named):
+    while True:
+        pass
+
+
+def endless_on_long_ones(numbers):
+    return endless() if len(numbers) > 9 else 2 * numbers
+
+
+def endless_check(case):
+    yield case
+    endless()
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"reference": endless_on_long_ones}, "the reference of double did not end.*on the case `numbers` of"),
+        ({"cases": endless}, "the drawing of cases of double did not end"),
+        (
+            {"properties": (Property("odd", 1, endless_check),)},
+            "the check “odd” of double did not end.*on the case numbers = ",
+        ),
+    ],
+)
+def test_what_an_exercise_never_ends_is_an_error_that_names_it_and_the_case(monkeypatch, change, said):
+    monkeypatch.setattr(own_time, "SECONDS", 0.2)
+    task = dataclasses.replace(DOUBLE, **change)
+    with pytest.raises(CourseError, match=f"^exercise 99.1: {said}"):
+        judge_task(DOUBLING, task, in_process(double, task), 0)
+
+
+def test_a_known_mistake_that_never_ends_is_not_the_one(monkeypatch):
+    monkeypatch.setattr(engine, "Limits", lambda: Limits(step=0.1))
+    task = dataclasses.replace(DOUBLE, mistakes=(Mistake("endless", "doubled", "it never ends", lambda: endless),))
+    result, _ = judged(lambda numbers: 3 * numbers, search=False, task=task)
+    assert result.mistake is None and result.earned == 0
 
 
 def test_an_answer_of_another_shape_or_kind_is_told_before_any_property_looks():

@@ -9,7 +9,7 @@ from course_lib.grading import command
 from course_lib.grading.catalogue import catalogue
 from course_lib.grading.grader import Settings, grade_submission
 from course_lib.grading.helpers import helpers, imported
-from course_lib.grading.notebook_file import MOST_CODE, read_cells
+from course_lib.grading.notebook_file import MOST_CODE, Cell, after_running, read_cells
 from course_lib.grading.records import GRADED, STOPPED
 from course_lib.grading.sandbox import probe, tiers
 from course_lib.grading.sandbox.limits import Limits
@@ -156,3 +156,26 @@ def test_the_learner_s_own_check_does_the_same(tmp_path, capsys, sandboxed):
     command.check(place, [str(tmp_path / "02_mine.ipynb")], 1, started, as_json=True)
     exercises = json.loads(capsys.readouterr().out)["exercises"]
     assert next(each for each in exercises if each["exercise"] == "02.3")["earned"] == 6
+
+
+BY_TOTAL = "def attend(weights, values):\n    return total(weights[..., None] * values)\n"
+TOO_FAR = "import torch\n\ndef total(products):\n    return torch.softmax(products.sum(7), 0)\n"
+
+
+@pytest.mark.parametrize("tier", [tiers.PROCESS, *LOCKED])
+def test_the_line_of_a_helper_is_told_with_its_cell_or_its_file(hand_in, tier):
+    record = hand_in({"02.ipynb": notebook(TOO_FAR, BY_TOTAL)}, tier=tier)
+    assert "IndexError in line 4 of code cell 1 (`return torch.softmax(" in record.findings[0].problem
+    record = hand_in({"02.ipynb": notebook("from helper import total", BY_TOTAL), "helper.py": TOO_FAR}, tier=tier)
+    assert "IndexError in line 4 of helper.py (`return torch.softmax(" in record.findings[0].problem
+    endless = "def total(products):\n    while True: pass\n"
+    record = hand_in({"02.ipynb": notebook(endless, BY_TOTAL)}, tier=tier)
+    assert "still in line 2 of code cell 1 (`while True: pass`)" in record.findings[0].problem
+
+
+def test_a_place_that_no_worker_of_ours_names_is_not_told():
+    read = after_running("02.ipynb", [Cell("code cell 1", "x = 1")], [], [])
+    places = [
+        read.place(each) for each in ("<cell 0>", "<cell 1>", "<cell -1>", "helper.py", "/etc/a.py", "a b.py", "\x1b")
+    ]
+    assert places == ["code cell 1", "", "", "helper.py", "", "", ""]

@@ -5,8 +5,10 @@ import subprocess
 import sys
 import time
 
+import nbformat
 import pytest
 import torch
+from nbclient import NotebookClient
 
 from course_lib.grading import check, hint, notebook, progress
 from course_lib.grading.catalogue import catalogue
@@ -163,3 +165,23 @@ check(attend)
 """
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "True" in ended.stdout.splitlines()
+
+
+def test_in_a_real_kernel_a_line_of_a_helper_and_an_interrupt_are_told(own_folder):
+    """What only a kernel shows: the numbers of cells, and a signal from the button that interrupts."""
+    (own_folder / "helper.py").write_text("def total(products):\n    return products.sum(7)\n")
+    answer = "def attend(weights, values):\n    return total(weights[..., None] * values)\n"
+    interrupted = "import os, signal\ndef attend(weights, values):\n    os.kill(os.getpid(), signal.SIGINT)\n"
+    sources = [
+        "from course_lib.grading import check\n\ndef total(products):\n    print('seen')\n    return products.sum(7)",
+        f"{answer}check(attend)",
+        "from helper import total\ncheck(attend)",
+        f"{interrupted}    while True:\n        pass\ncheck(attend)",
+    ]
+    book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(each) for each in sources])
+    NotebookClient(book, timeout=120, resources={"metadata": {"path": str(own_folder)}}).execute()
+    shown = [[each.get("text") or each.data["text/plain"] for each in cell.outputs] for cell in book.cells]
+    told = [" ".join(" ".join(each).split()) for each in shown]
+    assert "in line 5 of cell In[1] (`return products.sum(7)`)" in told[1] and "attend printed: seen" in told[1]
+    assert "in line 2 of helper.py (`return products.sum(7)`)" in told[2]
+    assert "Interrupted: attend was not checked." in told[3]

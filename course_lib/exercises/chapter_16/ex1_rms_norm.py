@@ -12,6 +12,7 @@ from course_lib.grading.exercise import Case, Exercise, Property, Task
 AUTOGRAD = {
     "torch.autograd.grad": "autograd",
     "torch.autograd.backward": "autograd",
+    "torch.autograd.graph._engine_run_backward": "autograd",
 }
 
 

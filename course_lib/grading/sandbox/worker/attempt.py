@@ -3,6 +3,7 @@
 import contextlib
 import ctypes
 import inspect
+import os
 import signal
 import threading
 import time
@@ -84,14 +85,14 @@ def _interrupted_by_a_signal(seconds: float, computing: str, on_the_clock: str) 
     clock = signal.ITIMER_REAL, ON_THE_CLOCK * seconds
     timers = {signal.SIGPROF: (signal.ITIMER_PROF, seconds), signal.SIGALRM: clock}
     before = {number: signal.signal(number, interrupt) for number in timers}
-    for timer, after in timers.values():
-        signal.setitimer(timer, after)
+    outer = {timer: signal.setitimer(timer, after) for timer, after in timers.values()}
     try:
         yield
     finally:
         for number, (timer, _) in timers.items():
             signal.setitimer(timer, 0)
             signal.signal(number, before[number])
+            signal.setitimer(timer, *outer[timer])  # a limit around this one goes on from where it stood
 
 
 @contextlib.contextmanager
@@ -256,13 +257,15 @@ def _told(error: BaseException, function: Callable, arguments: dict, constructor
     # The last line of the learner's own code is where they will look.
     written = getattr(function, "forward", function) if constructor is not None else function
     own_file = written.__code__.co_filename if inspect.isfunction(written) else None
-    lines = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == own_file]
+    lines = [each for each in traceback.extract_tb(error.__traceback__) if _own(each.filename, own_file)]
+    elsewhere = lines[-1].filename if lines and lines[-1].filename != own_file else ""
     fault = {
         "kind": "unfinished" if isinstance(error, Unfinished) else "raised",
         "error": type(error).__name__,
         "message": message,
         "line": lines[-1].lineno if lines else None,
         "text": (lines[-1].line or "")[:200] if lines else "",
+        "file": elsewhere,
     }
     if isinstance(error, NotImplementedError) and not message:
         fault["kind"] = "unwritten"
@@ -273,6 +276,20 @@ def _told(error: BaseException, function: Callable, arguments: dict, constructor
         if signature := _other_signature(function, names):
             fault |= {"kind": "signature", "got": signature[:200]}
     return fault
+
+
+def _own(file: str, own_file: str | None) -> bool:
+    """Tell whether the learner wrote a file: that of the answer, another cell, or a module beside it.
+
+    Cells and modules of a worker have no folder; those of a notebook lie in the kernel's and in the notebook's own.
+    """
+    if own_file is None or file == own_file:
+        return file == own_file
+    if os.path.basename(file).startswith("<"):  # noqa: PTH119 (what torch or Python made of text has such names too)
+        return file.startswith("<cell ")
+    with contextlib.suppress(OSError):  # a notebook whose folder is gone
+        return os.path.dirname(file) in (os.path.dirname(own_file), os.getcwd())  # noqa: PTH109, PTH120
+    return False
 
 
 def _other_signature(function: Callable, names: tuple[str, ...]) -> str:
