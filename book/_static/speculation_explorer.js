@@ -1,4 +1,4 @@
-// Speculative decoding, step by step: a small model drafts, a large one judges all drafts in one call.
+// Speculative decoding, step by step: a draft model proposes tokens, a large model judges all of them in one call.
 // Data: { prompt, rounds: [{ drafts: [[token, q, p, drawn, kept]], token }] }; kept is null where an earlier draft of the
 // round was rejected.
 
@@ -23,8 +23,11 @@ explore("speculation", (root, { prompt, rounds }) => {
   const step = slider("step", { min: 1, max: steps.length, step: 1, value: first + 1 }, (at) => `${at} of ${steps.length}`);
   const [back, next, round] = ["step back", "next step", "next round"].map((words) => element("button", { type: "button" }, words));
   const spoken = spokenLine();
-  root.append(element("div", { class: "controls" }, back, next, round, step.control), spoken);
+  // Under the text, so that on a telephone both are in view.
+  root.querySelector(".key").after(element("div", { class: "controls" }, back, next, round, step.control), spoken);
 
+  // Two decimals; for a small number two digits that count, so that p / q can be tried.
+  const digits = (value) => value.toFixed(value > 0 && value < 0.1 ? 1 - Math.floor(Math.log10(value)) : 2);
   const write = (cell, words) => {
     cell.className = "";
     cell.textContent = words;
@@ -33,6 +36,7 @@ explore("speculation", (root, { prompt, rounds }) => {
     if (!shown) return write(cell, "");
     cell.className = "bar";
     setBar(cell, value);
+    cell.textContent = digits(value);
   };
   // Write the tokens of a round into the text: those that stay, and at the round that is shown the others, too.
   const spans = ({ drafts, token }, { drafted, judged, written }, isPast) => {
@@ -58,14 +62,14 @@ explore("speculation", (root, { prompt, rounds }) => {
     if (judged) {
       const [word, q, p, drawn, kept] = drafts[judged - 1];
       const chance = Math.min(1, p / q);
-      const why = p >= q ? "p is at least q" : `p / q is ${chance.toFixed(2)}`;
+      const why = p >= q ? "p is at least q" : `p / q is ${digits(chance)}`;
       const rest = drafts.length - judged;
       const dropped = rest ? ` The ${rest === 1 ? "draft" : `${rest} drafts`} after it ${rest === 1 ? "is" : "are"} dropped.` : "";
-      return `${begin}“${nameOf(word)}” is kept with probability ${chance.toFixed(2)}, because ${why}. The number drawn is ${drawn.toFixed(2)}: ${kept ? "kept." : `rejected.${dropped}`}`;
+      return `${begin}“${nameOf(word)}” is kept with probability ${digits(chance)}, because ${why}. The number drawn is ${drawn.toFixed(2)}: ${kept ? "kept." : `rejected.${dropped}`}`;
     }
     if (read) return `${begin}one call of the large model reads all ${drafts.length} drafts, and gives p for each.`;
     const [word, q] = drafts[drafted - 1];
-    return `${begin}the small model drafts “${nameOf(word)}”, to which it gives the probability q = ${q.toFixed(2)}.`;
+    return `${begin}the draft model proposes “${nameOf(word)}”, to which it gives the probability q = ${digits(q)}.`;
   };
 
   const draw = () => {
@@ -73,7 +77,7 @@ explore("speculation", (root, { prompt, rounds }) => {
     const state = steps[at];
     const { round: number, drafted, read, judged, written } = state;
     const { drafts, token } = rounds[number];
-    rows.caption.textContent = `Round ${number + 1}: q is the probability with the small model, p with the large one`;
+    rows.caption.textContent = `Round ${number + 1}: q is the probability with the draft model, p with the large one`;
     const lines = [...rows.rows].slice(1);
     lines.slice(0, -1).forEach((line, place) => {
       const { cells } = line;

@@ -19,6 +19,8 @@ COLUMNS = {
 def published_models() -> list[dict]:
     """Return the models, oldest first: name, year, key of the reference, and a value, quotation and place each cell.
 
+    Where only a copy of the source was read, a cell says which (`copy`).
+
     >>> published_models()[0]["cells"]["positions"]["value"]
     'sinusoids, base 10,000'
     """

@@ -1,8 +1,9 @@
-"""Speculative decoding, step by step: what a small model drafts, and what a large one makes of it."""
+"""Speculative decoding, step by step: what a draft model proposes, and what a large model makes of it."""
 
 from collections.abc import Callable, Sequence
 from html import escape
 from itertools import islice, zip_longest
+from math import floor, log10
 from typing import NamedTuple
 
 import torch
@@ -18,7 +19,7 @@ KEY = (("kept", "drafted and kept"), ("large", "written by the large model"), ("
 
 
 class Draft(NamedTuple):
-    """A token that a small model drafted with probability q, which is p with the large model, and a random number.
+    """A token that a draft model proposed with probability q, which is p with the large model, and a random number.
 
     It is kept where `drawn`, uniform from 0 to 1, is below min(1, p / q); None where one before it was rejected.
     """
@@ -73,7 +74,7 @@ def explore_speculation(prompt: str, rounds: Sequence[Round]) -> HTML:
                 if judged[0][place] is not None
                 else cells[:2]
             )
-            cells = [f"<td>{escape(_name(token))}</td>", bar(q), bar(p), *judge, f"<td>{said}</td>"]
+            cells = [f"<td>{escape(_name(token))}</td>", _bar(q), _bar(p), *judge, f"<td>{said}</td>"]
         rows.append([f"draft {1 + place}", *cells])
     source = "drawn from p, after the last draft"
     if kept < len(first.drafts):
@@ -87,7 +88,7 @@ def explore_speculation(prompt: str, rounds: Sequence[Round]) -> HTML:
     figure = f'<p class="shaded">{_text(prompt, first, judged[0])}</p>'
     key = " ".join(f'<span class="{look}">{words}</span>' for look, words in KEY)
     figure += f'<p class="key">{key}</p>'
-    figure += table(HEAD, rows, "Round 1: q is the probability with the small model, p with the large one")
+    figure += table(HEAD, rows, "Round 1: q is the probability with the draft model, p with the large one")
     figure += table(["so far", "speculative", "large model alone"], counts, "What it took")
     data = {
         "prompt": prompt,
@@ -152,8 +153,18 @@ def _judged(drafts: Sequence[Draft]) -> list[bool | None]:
 
 def _acceptance(chance: float, drawn: float) -> str:
     """Return a cell with the probability that a draft is kept, and on its bar a tick at the number that was drawn."""
-    cell = bar(chance)
+    cell = _bar(chance)
     return cell.replace('class="bar" style="', f'class="bar with-tick" style="--tick: {drawn:.4f}; ')
+
+
+def _bar(share: float) -> str:
+    """Return a bar and its number; where that is small, with two digits that count, so that p / q can be tried.
+
+    >>> [_bar(share)[40:-5] for share in (0.5, 0.056, 0.00123, 0.0)]
+    ['0.50', '0.056', '0.0012', '0.00']
+    """
+    small = 0 < share < 0.1
+    return bar(share, f"{share:.{1 - floor(log10(share))}f}" if small else f"{share:.2f}")
 
 
 def _name(token: str) -> str:

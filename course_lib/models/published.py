@@ -7,6 +7,7 @@ so are Qwen2 (Yang et al., 2024) and Qwen3 (Yang et al., 2025). The names are th
 """
 
 import json
+import math
 import re
 from collections.abc import Iterable, Mapping
 from functools import partial
@@ -139,13 +140,14 @@ def from_llama(tensors: Tensors, settings: Mapping[str, Any]) -> LanguageModel:
 
     `tensors` are named as in the published files, with or without "model." in front; `settings` are those of the file
     `config.json`. Errors are those of `from_gpt2`, and ValueError for a setting that is missing, or that asks for what
-    is not computed here: rotations that are slowed to read further, another activation than SiLU, or layers that read
-    the last positions only.
+    is not computed here: rotations that are slowed otherwise than those of Llama 3.1, another activation than SiLU, or
+    layers that read the last positions only.
     """
     tensors = _without_prefix(tensors, "model.")
     rope = settings.get("rope_parameters") or settings.get("rope_scaling") or {}  # the name since 2025, and before
+    rope_type = rope.get("rope_type", rope.get("type", "default"))
     for name, found, computed in (
-        ("rope_type", rope.get("rope_type", rope.get("type", "default")), "default"),
+        ("rope_type", rope_type, "llama3" if rope_type == "llama3" else "default"),
         ("hidden_act", settings.get("hidden_act", "silu"), "silu"),
         ("use_sliding_window", settings.get("use_sliding_window", False), False),
     ):
@@ -159,6 +161,7 @@ def from_llama(tensors: Tensors, settings: Mapping[str, Any]) -> LanguageModel:
     d_head = rows // heads
     make_norm = partial(RMSNorm, epsilon=_setting(settings, "rms_norm_eps"))
     biased = "layers.0.self_attn.q_proj.bias" in tensors
+    frequencies = rotary_frequencies(d_head, rope.get("rope_theta", settings.get("rope_theta", ROTARY_BASE)))
     ours = LanguageModel(
         vocab_size,
         _setting(settings, "max_position_embeddings"),
@@ -176,7 +179,7 @@ def from_llama(tensors: Tensors, settings: Mapping[str, Any]) -> LanguageModel:
         ),
         make_feed_forward=SwiGLU,
         make_unembed=None if tied else partial(nn.Linear, bias=False),
-        rotate=Rotation(rotary_frequencies(d_head, rope.get("rope_theta", settings.get("rope_theta", ROTARY_BASE)))),
+        rotate=Rotation(_slowed(frequencies, rope) if rope_type == "llama3" else frequencies),
     )
     if tied:
         tensors.pop("lm_head.weight", None)  # a copy of the other table
@@ -228,6 +231,19 @@ def _setting(settings: Mapping[str, Any], name: str) -> Any:
     if name not in settings:
         raise ValueError(f"`settings` has no {name!r}")
     return settings[name]
+
+
+def _slowed(frequencies: torch.Tensor, rope: Mapping[str, Any]) -> torch.Tensor:
+    """Return frequencies (width / 2,) as Llama 3.1 has them, which reads further than it was first trained to.
+
+    A pair stays that made `high_freq_factor` rotations or more over the length of the first training; one that made
+    `low_freq_factor` or fewer is slowed by the factor. Between them, the share that stays grows with the rotations. So
+    it is YaRN (`yarn_frequencies`) by the formula of its paper, with other limits and without its scale.
+    """
+    rotations = _setting(rope, "original_max_position_embeddings") * frequencies / (2 * math.pi)  # (width / 2,)
+    low, high = _setting(rope, "low_freq_factor"), _setting(rope, "high_freq_factor")
+    share = ((rotations - low) / (high - low)).clamp(0, 1)  # (width / 2,): 0 at `low` rotations, 1 at `high`
+    return torch.lerp(frequencies / _setting(rope, "factor"), frequencies, share)
 
 
 def _neighbours(rows: torch.Tensor, d_head: int) -> torch.Tensor:

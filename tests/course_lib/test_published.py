@@ -8,6 +8,7 @@ from safetensors.torch import save_file
 
 from course_lib.models import published
 from course_lib.models.published import BERT, GPT2, LLAMA, from_bert, from_gpt2, from_llama
+from course_lib.positions import rotary_frequencies
 from course_lib.project import CourseError
 
 TABLES = ("word", "position", "token_type")
@@ -110,6 +111,20 @@ def test_llama_with_biases_and_wide_heads_and_older_files():
     torch.testing.assert_close(from_llama(tensors, settings)(tokens), theirs(tokens).logits, atol=1e-4, rtol=0)
 
 
+def test_the_rotations_of_llama_3_1_are_slowed_to_read_further():
+    slowed = {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0}
+    slowed |= {"original_max_position_embeddings": 64, "rope_theta": 500.0}
+    theirs, tokens = todays("llama", head_dim=10, rope_parameters=slowed), torch.randint(23, (2, 12))
+    settings = theirs.config.to_dict()
+    expected = theirs(tokens).logits
+    torch.testing.assert_close(from_llama(theirs.state_dict(), settings)(tokens), expected, atol=1e-4, rtol=0)
+    settings["rope_parameters"] = {"rope_type": "default", "rope_theta": 500.0}
+    assert (from_llama(theirs.state_dict(), settings)(tokens) - expected).abs().max() > 0.1
+    # One pair of each kind: of the five, some stay, some are slowed, and one is between.
+    rotations = 64 * rotary_frequencies(10, 500.0) / (2 * torch.pi)
+    assert (rotations > 4).any() and (rotations < 1).any() and ((rotations > 1) & (rotations < 4)).any()
+
+
 def test_the_first_llama_says_no_base_of_its_rotations_and_means_10_000():
     theirs, tokens = todays("llama", rope_theta=10_000.0), torch.randint(23, (2, 9))
     settings = {name: each for name, each in theirs.config.to_dict().items() if "rope" not in name}
@@ -120,7 +135,7 @@ def test_the_first_llama_says_no_base_of_its_rotations_and_means_10_000():
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({"rope_scaling": {"rope_type": "llama3", "factor": 8.0}}, "rope_type 'llama3', expected 'default'"),
+        ({"rope_scaling": {"rope_type": "llama3"}}, "no 'original_max_position_embeddings'"),
         ({"rope_scaling": {"type": "linear", "factor": 2.0}}, "rope_type 'linear', expected 'default'"),
         ({"rope_parameters": {"rope_type": "yarn", "rope_theta": 1e4}}, "rope_type 'yarn', expected 'default'"),
         ({"hidden_act": "gelu"}, "hidden_act 'gelu', expected 'silu'"),
