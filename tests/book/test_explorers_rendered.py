@@ -24,6 +24,8 @@ from course_lib.explorers.hiding import explore_hiding
 from course_lib.explorers.induction import LETTERS, explore_induction
 from course_lib.explorers.looking import explore_looking
 from course_lib.explorers.masking import explore_masking
+from course_lib.explorers.orders import explore_orders, steps_until_learned
+from course_lib.explorers.orders_table import read_table
 from course_lib.explorers.permutation import explore_permutation
 from course_lib.explorers.positions import explore_positions
 from course_lib.explorers.query import PIXELS, explore_query
@@ -118,6 +120,7 @@ EXPLORERS = {
     "induction": lambda: explore_induction(attention_only(), "attention0attent"),
     "looking": lambda: explore_looking(torch.rand(2, 3, 8, 8), [["a", "b"]] * 2, torch.full((2, 2, 4), 0.25)),
     "masking": lambda: explore_masking(QUERIES, KEYS),
+    "orders": explore_orders,
     "permutation": lambda: explore_permutation(X, TOKENS),
     "positions": lambda: explore_positions(X[[3, 1]], W_Q, W_K, BIAS),
     "query": lambda: explore_query(Q[3, :2], K[:, :2], V[:, :2], TOKENS),
@@ -126,7 +129,7 @@ EXPLORERS = {
     "text": lambda: explore_text(SHIPPED, 'The "with" statement and the "wi', layer=3, head=2),
     "translation": lambda: explore_translation(network(), 947_863),
 }
-DRAWN = "svg path.arrow, .positions-explorer path"  # what the script draws anew
+DRAWN = "svg path.arrow, :is(.orders-explorer, .positions-explorer) path"  # what the script draws anew
 SHARED = ("explorers.js", "forward_pass.js")
 READ_TEXT = "(tokens) => document.querySelector('.text-explorer').model.read(tokens)"
 SOFTMAX = '<div class="softmax-explorer" data-scores="0.5,2,1"><p>A figure with a slider.</p></div>'
@@ -167,7 +170,7 @@ def test_it_can_be_read_by_everyone_at_both_widths(open_explorer, kind):
 @pytest.mark.parametrize(
     "kind",
     [
-        *("cache", "heads", "hiding", "induction", "masking", "permutation", "positions", "query", "routing"),
+        *("cache", "heads", "hiding", "induction", "masking", "orders", "permutation", "positions", "query", "routing"),
         *("speculation", "text"),
     ],
 )
@@ -274,6 +277,31 @@ def test_what_positions_add_is_what_torch_says_wherever_query_and_key_stand(open
 
 
 @torch.no_grad()
+def test_the_losses_of_a_stack_are_those_that_were_measured(open_explorer):
+    page = open_explorer("orders")
+    places = {"order": "pre-norm", "depth": 16, "learning_rate": 0.03}
+    depth, rate = page.get_by_label("blocks"), page.get_by_label("learning rate")
+    assert (depth.get_attribute("aria-valuetext"), rate.get_attribute("aria-valuetext")) == ("16", "0.003")
+    rate.focus()
+    page.keyboard.press("End")
+    for order, blocks in (("pre-norm", 16), ("post-norm", 16), ("post-norm, DeepNorm", 8)):
+        page.get_by_label(order, exact=True).check()
+        depth.fill(str((2, 4, 8, 16).index(blocks)))
+        places |= {"order": order, "depth": blocks}
+        (row,) = [row for row in read_table() if places.items() <= row.items()]
+        drawn = page.locator("path.training").evaluate_all("(all) => all.map((each) => each.getAttribute('d'))")
+        curves = [[float(point.split()[1]) for point in each.removeprefix("M").split("L")] for each in drawn]
+        assert curves == row["losses"]
+        steps = [steps_until_learned(losses) for losses in row["losses"]]
+        cells = page.locator("td:not(:empty)").all_inner_texts()
+        assert cells[::2] == [as_drawn(losses[-1]) for losses in row["losses"]]
+        assert cells[1::2] == ["never" if each is None else f"{each} steps" for each in steps]
+        said = page.get_by_role("status").inner_text()
+        assert f"{order}, {blocks} blocks, learning rate 0.03: " in said
+        learned = f"3 of 3 trainings bring the loss below 0.5, after {min(steps)} to" if all(steps) else "no training"
+        assert learned in said
+
+
 def test_heads_add_to_the_output_what_the_layer_says(open_explorer):
     page = open_explorer("heads")
     layer = MultiHeadAttention(d_model=4, heads=2, bias=False)

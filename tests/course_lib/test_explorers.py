@@ -3,6 +3,7 @@
 import re
 from base64 import b64decode
 from functools import partial
+from itertools import product
 
 import numpy
 import pytest
@@ -21,6 +22,8 @@ from course_lib.explorers.heads import explore_heads
 from course_lib.explorers.hiding import explore_hiding
 from course_lib.explorers.induction import explore_induction
 from course_lib.explorers.looking import explore_looking
+from course_lib.explorers.orders import steps_until_learned
+from course_lib.explorers.orders_table import DEPTHS, LEARNING_RATES, ORDERS, SEEDS, measure, read_table
 from course_lib.explorers.permutation import explore_permutation
 from course_lib.explorers.positions import explore_positions
 from course_lib.explorers.routing import explore_routing
@@ -172,6 +175,30 @@ def test_a_captioner_that_the_page_cannot_compute_is_refused():
         explore_captions(other)
     with pytest.raises(ValueError, match="in training mode"):
         explore_captions(CaptionTransformer(vocab_size=12))
+
+
+def test_the_table_of_orders_is_what_a_training_gives():
+    rows = read_table()
+    kinds = [(row["order"], row["depth"], row["learning_rate"]) for row in rows]
+    assert kinds == list(product(ORDERS, DEPTHS, LEARNING_RATES))
+    assert {(len(row["losses"]), *map(len, row["losses"])) for row in rows} == {(len(SEEDS), 15, 15, 15)}
+    for order in ORDERS:  # processors round differently, and a training enlarges it: the first 20 steps
+        kept = rows[kinds.index((order, 2, 0.01))]["losses"][1]
+        assert measure(order, 2, 0.01, seed=1)[:2] == pytest.approx(kept[:2], abs=0.02)
+
+
+def test_the_table_of_orders_says_what_chapter_8_says():
+    steps = {
+        (row["order"], row["depth"], row["learning_rate"]): [*map(steps_until_learned, row["losses"])]
+        for row in read_table()
+    }
+    never = [None] * 3
+    pre, post, deep, light = ORDERS
+    assert [steps[post, 16, rate] == never for rate in LEARNING_RATES] == [False, True, True]
+    assert [steps[deep, 16, rate] == never for rate in LEARNING_RATES] == [False, False, True]
+    assert all(None not in steps[order, *rest] for order in (pre, light) for rest in product(DEPTHS, LEARNING_RATES))
+    assert steps[light, 16, 0.01] == steps[deep, 16, 0.01] == [30, 30, 30]
+    assert steps[pre, 16, 0.01] == [40, 50, 40]
 
 
 def test_a_bias_of_too_few_positions_or_of_other_shape_is_refused():

@@ -1,0 +1,101 @@
+"""Pre-norm and post-norm at several depths and learning rates: which stacks learn, from a table measured beforehand."""
+
+from collections.abc import Sequence
+from math import log
+
+from IPython.display import HTML
+
+from course_lib.diagrams import number
+from course_lib.explorers.markup import explorer, table
+from course_lib.explorers.orders_table import DEPTHS, EVERY, LEARNING_RATES, ORDERS, STEPS, SYMBOLS, read_table
+
+WIDTH, HEIGHT = 320, 240  # pixels of the chart: as wide as a telephone has room for
+LEFT, RIGHT, TOP, BOTTOM = 26, 14, 28, 42  # pixels around its plane, for ticks and names
+HIGHEST = 3  # nats, at the top of the plane: above all losses of the table
+CHANCE = log(SYMBOLS)
+LEARNED = 0.5  # nats: a stack has learned when its loss is below
+ORDER, DEPTH, RATE = ORDERS.index("post-norm"), DEPTHS.index(16), LEARNING_RATES.index(0.003)  # what is shown first
+KEY = (
+    "Solid, dashed and dotted: three trainings. Grey: the loss of guessing. Measured beforehand by "
+    "<code>python -m course_lib.explorers.orders_table</code>, three trainings each."
+)
+
+
+def explore_orders() -> HTML:
+    """Return an explorer in which the reader chooses order of normalisation, depth and learning rate of a stack.
+
+    It shows the losses of three trainings on the task of Chapter 8, as `course_lib.explorers.orders_table` has measured
+    them, against chance.
+
+    >>> shown = explore_orders()
+    >>> shown.data.count('<path class="training')
+    3
+    """
+    measured = iter(read_table())
+    losses = [[[next(measured)["losses"] for _ in LEARNING_RATES] for _ in DEPTHS] for _ in ORDERS]
+    first = losses[ORDER][DEPTH][RATE]
+    data = {
+        "orders": ORDERS,
+        "depths": DEPTHS,
+        "rates": LEARNING_RATES,
+        "every": EVERY,
+        "chance": CHANCE,
+        "learned": LEARNED,
+        "shown": [ORDER, DEPTH, RATE],
+        "losses": losses,
+    }
+    figure = f'<div class="two-tables">{_chart(first)}{_table(first)}</div>'
+    sentence = "choose the order of normalisation, slide depth and learning rate, and see which stacks learn"
+    return explorer("orders", data, figure, sentence)
+
+
+def _chart(trainings: Sequence[Sequence[float]]) -> str:
+    """Return the loss curves of `trainings`, a mean for each ten steps, and the line of chance."""
+    across, up = (WIDTH - LEFT - RIGHT) / STEPS, (HEIGHT - TOP - BOTTOM) / HIGHEST
+    bottom = HEIGHT - BOTTOM
+    columns, lines = range(0, STEPS + 1, 50), range(HIGHEST + 1)
+    grid = "".join(f"M{each} 0V{HIGHEST}" for each in columns) + "".join(f"M0 {each}H{STEPS}" for each in lines)
+    names = [_label(LEFT + each * across, bottom + 18, str(each)) for each in columns]
+    names += [_label(LEFT - 8, bottom - each * up + 5, str(each), "end") for each in lines]
+    names += [
+        _label(2, 15, "loss (nats)", "start"),
+        _label(LEFT + STEPS * across / 2, HEIGHT - 6, "training step"),
+        _label(WIDTH - RIGHT - 4, bottom - CHANCE * up - 9, f"chance, ln {SYMBOLS}", "end"),
+    ]
+    curves = "".join(
+        f'<path class="training number-{index}" d="{_path(losses)}"/>' for index, losses in enumerate(trainings)
+    )
+    return (
+        f'<figure><svg width="{WIDTH}" height="{HEIGHT}" role="img" aria-label="The loss against the training step">'
+        f'<g transform="translate({LEFT} {bottom}) scale({across:.4f} {-up:.4f})"><path class="grid" d="{grid}"/>'
+        f'<path class="chance" d="M0 {CHANCE:.3f}H{STEPS}"/>{curves}</g>{"".join(names)}</svg>'
+        f"<figcaption>{KEY}</figcaption></figure>"
+    )
+
+
+def _path(losses: Sequence[float]) -> str:
+    return "M" + "L".join(f"{EVERY * place} {loss:g}" for place, loss in enumerate(losses, start=1))
+
+
+def _label(x: float, y: float, words: str, anchor: str = "middle") -> str:
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{words}</text>'
+
+
+def _table(trainings: Sequence[Sequence[float]]) -> str:
+    """Return the last loss of each training, and the steps after which the loss is below LEARNED."""
+    rows = []
+    for index, losses in enumerate(trainings, start=1):
+        steps = steps_until_learned(losses)
+        after = "never" if steps is None else f"{steps} steps"
+        rows.append([f"training {index}", f"<td>{number(losses[-1])}</td>", f"<td>{after}</td>"])
+    caption = f"{ORDERS[ORDER]}, {DEPTHS[DEPTH]} blocks, learning rate {LEARNING_RATES[RATE]}"
+    return table(["", "last loss", f"below {LEARNED} after"], rows, caption)
+
+
+def steps_until_learned(losses: Sequence[float]) -> int | None:
+    """Return the steps after which the mean loss of ten steps is below LEARNED, or None where it never is.
+
+    >>> steps_until_learned([2.0, 0.4, 0.1]), steps_until_learned([2.0, 0.6])
+    (20, None)
+    """
+    return next((EVERY * place for place, loss in enumerate(losses, start=1) if loss < LEARNED), None)
