@@ -19,29 +19,28 @@ def self_attention_without_parameters() -> Diagram:
     """
     output, weights = simple_self_attention(X)  # (time, d_model), (time, time)
 
-    def steps(narrow: bool) -> tuple[Part, Part, Part, Part]:
-        rows = TOKENS if narrow else ()
+    def steps() -> tuple[Part, Part, Part, Part]:
         return (
             matrix(X, "plain", "X", TOKENS, FEATURES, highlight=LAST),
             matrix(X @ X.T, "weight", "scores X Xᵀ", TOKENS, TOKENS, highlight=LAST),
-            matrix(weights, "weight", "weights A", rows, TOKENS, highlight=LAST),
-            matrix(output, "value", "Y = A X", rows, FEATURES, highlight=LAST),
+            matrix(weights, "weight", "weights A", TOKENS, TOKENS, highlight=LAST),
+            matrix(output, "value", "Y = A X", TOKENS, FEATURES, highlight=LAST),
         )
 
-    x, scores, a, y = steps(narrow=False)
-    scores.right_of(x, 64)
+    x, scores, a, y = steps()
+    scores.right_of(x, 116)
     a.below(scores, 56)
-    y.left_of(a, 60)
+    y.left_of(a, 104)
     y.move(x.middle[0] - y.middle[0], 0)
     roles = text("Each row of X is query, key and value at once.").above(Group([x, scores]), 12)
     wide = [
         *(x, scores, a, y, roles),
-        arrow(x, scores),
-        arrow(scores, a, "softmax of each row", "weight", DOWN),
-        arrow(a, y, role="weight"),
-        arrow(x, y, "is averaged", sides=DOWN),
+        arrow(x, scores, "dot products"),
+        arrow(scores, a, "softmax of\neach row", "weight", DOWN),
+        arrow(a, y, "averages X", "weight"),
+        arrow(x, y, sides=DOWN),
     ]
-    x, scores, a, y = drawn = steps(narrow=True)
+    x, scores, a, y = drawn = steps()
     column(*drawn, gap=46)
     narrow_roles = text("Each row of X is query, key\nand value at once.").above(x, 12)
     return Diagram(
