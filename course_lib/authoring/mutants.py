@@ -29,7 +29,7 @@ from course_lib.grading.solutions import WorkedAnswers
 from course_lib.project import CourseError
 
 SEEDS = range(3)  # a mutant survives that earns full marks on all of them
-SECONDS = 10  # a mutant that takes longer never ends
+SECONDS = 4  # a mutant that takes longer never ends: a worked answer takes a fraction of a second
 EDITED = ("- ", "+ ")
 
 OPERATORS = {

@@ -14,7 +14,7 @@ LEFT, RIGHT, TOP, BOTTOM = 26, 14, 28, 42  # pixels around its plane, for ticks 
 HIGHEST = 3  # nats, at the top of the plane: above all losses of the table
 CHANCE = log(SYMBOLS)
 LEARNED = 0.5  # nats: a stack has learned when its loss is below
-ORDER, DEPTH, RATE = ORDERS.index("post-norm"), DEPTHS.index(16), LEARNING_RATES.index(0.003)  # what is shown first
+ORDER, DEPTH, RATE = ORDERS.index("post-norm"), DEPTHS.index(16), LEARNING_RATES.index(0.01)  # what is shown first
 KEY = (
     "Solid, dashed and dotted: three trainings. Grey: the loss of guessing. Measured beforehand by "
     "<code>python -m course_lib.explorers.orders_table</code>, three trainings each."
