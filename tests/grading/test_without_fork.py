@@ -164,6 +164,15 @@ def test_another_thread_is_interrupted_as_well_and_nothing_comes_afterwards():
     assert caught[1:] == [499500, "at its end"] and re.fullmatch(TIME, caught[0])
 
 
+def test_a_limit_goes_on_after_one_inside_of_it():
+    until = time.monotonic() + 30
+    with pytest.raises(Unfinished), at_most(0.3):
+        with at_most(5):
+            pass
+        while time.monotonic() < until:
+            pass
+
+
 def test_a_sleep_counts_on_the_clock(as_on_windows):
     with pytest.raises(Unfinished, match="more than 0.5 seconds on the clock"), at_most(0.1):
         while True:

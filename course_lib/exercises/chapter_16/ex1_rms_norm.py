@@ -8,7 +8,7 @@ from course_lib.exercises.vectors import all_but_the_last, last_vector_replaced
 from course_lib.grading.checks import difference, equals, inputs_unchanged, not_moved_by, of_output, on
 from course_lib.grading.exercise import Case, Exercise, Property, Task
 
-# Every other way to a gradient, such as `loss.backward()` or `torch.func.vjp`, calls one of these.
+# The usual other ways to a gradient, such as `loss.backward()` or `torch.func.vjp`, call one of these.
 AUTOGRAD = {
     "torch.autograd.grad": "autograd",
     "torch.autograd.backward": "autograd",
