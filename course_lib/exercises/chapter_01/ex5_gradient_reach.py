@@ -208,6 +208,11 @@ EXERCISE = Exercise(
                     "weight_ih": torch.tensor([[1.0], [-0.5]]),
                     "weight_hh": torch.tensor([[0.5, -1.0], [0.0, 2.0]]),
                 },  # one feature
+                {
+                    "inputs": torch.tensor([[0.5, -0.25], [0.25, 1.0]]),
+                    "weight_ih": torch.tensor([[1.0, 0.5], [0.0, -0.5]]),
+                    "weight_hh": torch.tensor([[0.5, -1.0], [0.0, 1.0]]),
+                },  # both weights square, and neither is its transpose
             ),
             reference=gradient_reach,
             properties=(
