@@ -276,12 +276,11 @@ def test_what_positions_add_is_what_torch_says_wherever_query_and_key_stand(open
         )
 
 
-@torch.no_grad()
 def test_the_losses_of_a_stack_are_those_that_were_measured(open_explorer):
     page = open_explorer("orders")
     places = {"order": "pre-norm", "depth": 16, "learning_rate": 0.03}
     depth, rate = page.get_by_label("blocks"), page.get_by_label("learning rate")
-    assert (depth.get_attribute("aria-valuetext"), rate.get_attribute("aria-valuetext")) == ("16", "0.003")
+    assert (depth.get_attribute("aria-valuetext"), rate.get_attribute("aria-valuetext")) == ("16", "0.01")
     rate.focus()
     page.keyboard.press("End")
     for order, blocks in (("pre-norm", 16), ("post-norm", 16), ("post-norm, DeepNorm", 8)):
@@ -302,6 +301,7 @@ def test_the_losses_of_a_stack_are_those_that_were_measured(open_explorer):
         assert learned in said
 
 
+@torch.no_grad()
 def test_heads_add_to_the_output_what_the_layer_says(open_explorer):
     page = open_explorer("heads")
     layer = MultiHeadAttention(d_model=4, heads=2, bias=False)
