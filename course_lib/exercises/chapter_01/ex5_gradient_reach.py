@@ -153,6 +153,11 @@ summed => the last input acts directly
 this is the sum of the gradient's entries, where positive and negative ones cancel; the norm is the root of the sum of
 their squares
 
+size of the sum => the last input acts directly
++ return gradient.sum(dim=1).abs()
+this is the absolute value of the sum of the entries, in which positive and negative ones cancel; the norm is the root
+of the sum of their squares
+
 sum of sizes => the last input acts directly
 + return gradient.abs().sum(dim=1)
 this is the sum of the absolute entries; the norm is the root of the sum of their squares
