@@ -6,6 +6,7 @@ from math import log
 from IPython.display import HTML
 
 from course_lib.diagrams import number
+from course_lib.explorers.charts import label, path
 from course_lib.explorers.markup import explorer, table
 from course_lib.explorers.orders_table import DEPTHS, EVERY, LEARNING_RATES, ORDERS, STEPS, SYMBOLS, read_table
 
@@ -17,7 +18,7 @@ LEARNED = 0.5  # nats: a stack has learned when its loss is below
 ORDER, DEPTH, RATE = ORDERS.index("post-norm"), DEPTHS.index(16), LEARNING_RATES.index(0.01)  # what is shown first
 KEY = (
     "Solid, dashed and dotted: three trainings. Grey: the loss of guessing. Measured beforehand by "
-    "<code>python -m course_lib.explorers.orders_table</code>, three trainings each."
+    "<code>python -m course_lib.explorers.orders_table</code>."
 )
 
 
@@ -53,18 +54,17 @@ def _chart(trainings: Sequence[Sequence[float]]) -> str:
     """Return the loss curves of `trainings`, a mean for each ten steps, and the line of chance."""
     across, up = (WIDTH - LEFT - RIGHT) / STEPS, (HEIGHT - TOP - BOTTOM) / HIGHEST
     bottom = HEIGHT - BOTTOM
-    columns, lines = range(0, STEPS + 1, 50), range(HIGHEST + 1)
-    grid = "".join(f"M{each} 0V{HIGHEST}" for each in columns) + "".join(f"M0 {each}H{STEPS}" for each in lines)
-    names = [_label(LEFT + each * across, bottom + 18, str(each)) for each in columns]
-    names += [_label(LEFT - 8, bottom - each * up + 5, str(each), "end") for each in lines]
+    columns, levels = range(0, STEPS + 1, 50), range(HIGHEST + 1)
+    grid = "".join(f"M{each} 0V{HIGHEST}" for each in columns) + "".join(f"M0 {each}H{STEPS}" for each in levels)
+    names = [label(LEFT + each * across, bottom + 18, str(each)) for each in columns]
+    names += [label(LEFT - 8, bottom - each * up + 5, str(each), "end") for each in levels]
     names += [
-        _label(2, 15, "loss (nats)", "start"),
-        _label(LEFT + STEPS * across / 2, HEIGHT - 6, "training step"),
-        _label(WIDTH - RIGHT - 4, bottom - CHANCE * up - 9, f"chance, ln {SYMBOLS}", "end"),
+        label(2, 15, "loss (nats)", "start"),
+        label(LEFT + STEPS * across / 2, HEIGHT - 6, "training step"),
+        label(WIDTH - RIGHT - 4, bottom - CHANCE * up - 9, f"chance, ln {SYMBOLS}", "end"),
     ]
-    curves = "".join(
-        f'<path class="training number-{index}" d="{_path(losses)}"/>' for index, losses in enumerate(trainings)
-    )
+    lines = [path(_by_step(losses)) for losses in trainings]
+    curves = "".join(f'<path class="training number-{index}" d="{line}"/>' for index, line in enumerate(lines))
     return (
         f'<figure><svg width="{WIDTH}" height="{HEIGHT}" role="img" aria-label="The loss against the training step">'
         f'<g transform="translate({LEFT} {bottom}) scale({across:.4f} {-up:.4f})"><path class="grid" d="{grid}"/>'
@@ -73,12 +73,9 @@ def _chart(trainings: Sequence[Sequence[float]]) -> str:
     )
 
 
-def _path(losses: Sequence[float]) -> str:
-    return "M" + "L".join(f"{EVERY * place} {loss:g}" for place, loss in enumerate(losses, start=1))
-
-
-def _label(x: float, y: float, words: str, anchor: str = "middle") -> str:
-    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{words}</text>'
+def _by_step(losses: Sequence[float]) -> list[tuple[int, float]]:
+    """Return each mean loss with the step at which its ten steps end."""
+    return [(EVERY * place, loss) for place, loss in enumerate(losses, start=1)]
 
 
 def _table(trainings: Sequence[Sequence[float]]) -> str:
@@ -98,4 +95,4 @@ def steps_until_learned(losses: Sequence[float]) -> int | None:
     >>> steps_until_learned([2.0, 0.4, 0.1]), steps_until_learned([2.0, 0.6])
     (20, None)
     """
-    return next((EVERY * place for place, loss in enumerate(losses, start=1) if loss < LEARNED), None)
+    return next((step for step, loss in _by_step(losses) if loss < LEARNED), None)

@@ -6,6 +6,7 @@ import torch
 from IPython.display import HTML
 
 from course_lib.diagrams import number
+from course_lib.explorers.charts import label, path
 from course_lib.explorers.markup import explorer, table
 from course_lib.positions import rotate_by_position, sinusoidal_positions
 from course_lib.shapes import check_shape
@@ -67,15 +68,15 @@ def _chart(scores: dict[str, list[list[float]]], alone: float, reach: int) -> st
     step = ceil((high - low) / 5)
     columns, lines = (-reach, -reach // 2, 0, reach // 2, reach), range(ceil(low / step) * step, high + 1, step)
     grid = "".join(f"M{each} {low}V{high}" for each in columns) + "".join(f"M{-reach} {each}H{reach}" for each in lines)
-    names = [_label(x0 + each * across, HEIGHT - BOTTOM + 18, number(each)) for each in columns]
-    names += [_label(LEFT - 8, y0 - each * up + 5, number(each), "end") for each in lines]
-    names += [_label(LEFT, 15, "score", "start"), _label(x0, HEIGHT - 6, "offset j − i")]
+    names = [label(x0 + each * across, HEIGHT - BOTTOM + 18, number(each)) for each in columns]
+    names += [label(LEFT - 8, y0 - each * up + 5, number(each), "end") for each in lines]
+    names += [label(LEFT, 15, "score", "start"), label(x0, HEIGHT - 6, "offset j − i")]
     rows = scores["sinusoids"]
     edges = [[edge(column) for column in zip(*rows, strict=True)] for edge in (max, min)]
     there = [list(enumerate(edge, start=-reach)) for edge in edges]
-    inside = f'<path class="grid" d="{grid}"/><path class="band" d="{_path(there[0] + there[1][::-1])}Z"/>'
+    inside = f'<path class="grid" d="{grid}"/><path class="band" d="{path(there[0] + there[1][::-1])}Z"/>'
     inside += f'<path class="level" d="M{-reach} {alone:g}H{reach}"/>'
-    inside += f'<path class="curve" d="{_path(enumerate(rows[0], start=-reach))}"/>'
+    inside += f'<path class="curve" d="{path(enumerate(rows[0], start=-reach))}"/>'
     inside += f'<path class="added" d="M-2 {alone:g}V{rows[0][reach - 2]:g}"/>'
     inside += f'<path class="here" d="M-2 {rows[0][reach - 2]:g}h0"/>'
     return (
@@ -83,14 +84,6 @@ def _chart(scores: dict[str, list[list[float]]], alone: float, reach: int) -> st
         f'<g transform="translate({x0:.2f} {y0:.2f}) scale({across:.4f} {-up:.4f})">{inside}</g>{"".join(names)}</svg>'
         f"<figcaption>{KEY}</figcaption></figure>"
     )
-
-
-def _path(points) -> str:
-    return "M" + "L".join(f"{offset} {score:g}" for offset, score in points)
-
-
-def _label(x: float, y: float, words: str, anchor: str = "middle") -> str:
-    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{words}</text>'
 
 
 def _table(rows: list[list[float]], alone: float, reach: int) -> str:
