@@ -12,7 +12,6 @@ from course_lib.grading.exercise import Case, Exercise, Property, Task
 AUTOGRAD = {
     "torch.autograd.grad": "autograd",
     "torch.autograd.backward": "autograd",
-    "torch.autograd.graph._engine_run_backward": "autograd",
 }
 
 

@@ -12,12 +12,10 @@ from typing import Any
 # What Jupyter understands and Python does not: `%magic`, `!command`, `x = !command`, `?help`, `help?`.
 MAGIC = re.compile(r"^([ \t]*)(?:(?:\w+\s*=\s*)?[%!?].*|[\w.]+\?{1,2}[ \t]*)$", re.MULTILINE)
 
-# Ways round the dispatcher: to torch's machine code, to its text, to what lives in memory, to code made of text; and
-# to the engine below `torch.autograd.grad`.
+# Ways round the dispatcher: to torch's machine code, to its text, to what lives in memory, to code made of text.
 WAYS_ROUND = """
     ctypes _ctypes cffi gc importlib builtins exec eval compile open modules _refs _decomp _te
     __import__ __globals__ __subclasses__ __loader__ __builtins__
-    run_backward _engine_run_backward _execution_engine _EngineBase _ImperativeEngine
 """
 NOT_HERE = "is not to be used where an operator of torch is forbidden"
 

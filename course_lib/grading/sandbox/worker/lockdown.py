@@ -9,6 +9,7 @@ import ctypes
 import ctypes.util
 import errno
 import gc
+import itertools
 import os
 import resource
 import struct
@@ -236,11 +237,23 @@ def _keep_shut(event: str, arguments: tuple) -> None:
             raise PermissionError(f"{path} is not to be read where an operator of torch is forbidden")
 
 
+def _record_no_graph(library) -> None:
+    """Have each operator pass over the kernel that records it for the way back.
+
+    To refuse the functions that ask for gradients is not enough: the engine below them has many names, and the nodes
+    of a graph can be called by hand. Where nothing is recorded, there is no graph.
+    """
+    for name in itertools.chain.from_iterable(OVERLOADS.values()):
+        if name.startswith("aten::") and torch._C._dispatch_has_kernel_for_dispatch_key(name, "Autograd"):
+            library.impl(name.removeprefix("aten::"), "AutogradCPU", torch.library.fallthrough_kernel)
+
+
 def forbid(operators: dict[str, str], editions: list[FunctionType]) -> None:
     """Make torch refuse `operators`, by every name and from every thread of this process.
 
     `operators` maps the dispatcher's name ("aten::_softmax") to the one that people use ("torch.softmax"), or the path
     of a function that torch writes in Python. The `editions` of all operators in Python refuse to be called as well.
+    Where functions of `torch.autograd` are among them, no operator records a graph any more.
     """
 
     def refusal(operator: str, said: str):
@@ -262,6 +275,8 @@ def forbid(operators: dict[str, str], editions: list[FunctionType]) -> None:
                         library.impl(name.removeprefix("aten::"), key, refusal(operator, said))
         for function in editions:
             refusals.refuse(function, NOT_IN_PYTHON)
+        if any(path.startswith("torch.autograd.") for path in operators):
+            _record_no_graph(library)
     for path, said in operators.items():
         if function := refusals.in_python(path):
             refusals.refuse(function, refusals.sentence(path, said))
