@@ -1,5 +1,7 @@
 """What the book asks of Sphinx beyond its configuration file."""
 
+import hashlib
+import json
 import re
 from pathlib import Path
 
@@ -20,6 +22,8 @@ from course_lib.grading.catalogue import catalogue
 DEEPER = "going-deeper"  # the part of a chapter that few readers need
 FOLD = ('<details class="deeper"><summary>', "</summary>", "</details>")
 PLAIN = "notebooks"  # the folder of the built book, and the branch, that hold the plain form
+DATA = re.compile(r'(<script type="application/json")>(.*?)</script>', re.DOTALL)  # of an explorer
+LARGE = 50_000  # characters: more of an explorer's data than a page should begin with
 
 
 class FromChapter(SphinxDirective):
@@ -110,6 +114,22 @@ def link_library(app, page, template, context, doctree):
     context["body"] = with_links(context["body"], names, address)
 
 
+def keep_data_apart(app, page, template, context, doctree):
+    """Put large data of explorers, such as the weights of a model, into files that explorers.js asks for later."""
+
+    def moved(found):
+        data = found[2]
+        if len(data) < LARGE:
+            return found[0]
+        name = f"{Path(page).name}_{hashlib.sha256(data.encode()).hexdigest()[:8]}.js"  # a new name for new data
+        address = context["pathto"](f"_static/data/{name}", 1)
+        write_atomically(Path(app.outdir, "_static", "data", name), f"keptApart[{json.dumps(address)}] = {data};\n")
+        return f'{found[1]} data-file="{address}"></script>'
+
+    if app.builder.name == "html" and "body" in context:
+        context["body"] = DATA.sub(moved, context["body"])
+
+
 def complete_solutions(app, page, source):
     """Give the worked solutions their titles and what goes wrong in each, and take away the marks of the answers."""
     if page.startswith("solutions/"):
@@ -160,6 +180,7 @@ def setup(app):
     app.connect("html-page-context", lead_to_plain_notebooks, priority=901)
     app.connect("html-page-context", show_seeds)
     app.connect("html-page-context", link_library)
+    app.connect("html-page-context", keep_data_apart)
     app.connect("build-finished", write_plain_notebooks)
     app.connect("build-finished", load_icons_later)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -2,15 +2,37 @@
 //   <div class="KIND-explorer"><script type="application/json">data</script><div class="figure">...</div></div>
 // made by course_lib.explorers: its figure stands without this script, and KIND_explorer.js makes it answer to the hand.
 
-// Call build(root, data) for each explorer of a kind, when the page is there.
+// Call build(root, data) for each explorer of a kind, when the page is there. Data that the book keeps in a file of its
+// own (book/_extensions) are fetched when the reader comes near: a telephone shows the text first.
 function explore(kind, build) {
   document.addEventListener("DOMContentLoaded", () => {
     document.querySelectorAll(`.${kind}-explorer`).forEach((root) => {
       const data = root.querySelector("script[type='application/json']");
       root.querySelector(".hint")?.remove(); // it says what can be done in the book: here we are
-      build(root, data ? JSON.parse(data.textContent) : root.dataset);
+      if (data?.dataset.file) {
+        whenNear(root, () => afterScript(data.dataset.file, () => build(root, keptApart[data.dataset.file])));
+      } else {
+        build(root, data ? JSON.parse(data.textContent) : root.dataset);
+      }
     });
   });
+}
+
+const keptApart = {}; // file: data, filled by the files themselves, since a page on a disk may not fetch JSON
+
+function whenNear(part, act) {
+  const watch = ([{ isIntersecting }], observer) => {
+    if (!isIntersecting) return;
+    observer.disconnect();
+    act();
+  };
+  new IntersectionObserver(watch, { rootMargin: "1500px" }).observe(part);
+}
+
+function afterScript(file, act) {
+  const script = element("script", { src: file });
+  script.addEventListener("load", act);
+  document.head.append(script);
 }
 
 // Make an element: element("button", { type: "button" }, "next"). Attributes that are false are left out.

@@ -104,6 +104,9 @@ def test_page_is_sound_from_all_sides(page, addresses, way, name):
     page.goto(f"{addresses[way]}/{name}")
     page.evaluate("window.MathJax?.startup?.promise")
     page.evaluate("document.querySelectorAll('details.deeper').forEach((fold) => (fold.open = true))")
+    for explorer in page.locator(".explorer:has([data-file])").all():  # its data come when the reader does
+        explorer.scroll_into_view_if_needed()
+        explorer.locator("input, button").first.wait_for()
     faults += _seen(page, colours=way == "file")  # elements and colours are the same both ways
     for event, listener in heard.items():
         page.remove_listener(event, listener)
@@ -111,11 +114,13 @@ def test_page_is_sound_from_all_sides(page, addresses, way, name):
 
 
 @pytest.mark.rendered
-def test_the_text_does_not_wait_for_the_icons_and_the_explorers():
-    """Both are large, or many: their scripts run when the page is there. A new theme may write its tag otherwise."""
+def test_the_text_does_not_wait_for_the_icons_and_the_explorers_and_their_data():
+    """All are large, or many: scripts run when the page is there. A new theme may write its tag otherwise."""
     tags = re.findall(r"<script[^>]*>", (HTML / "book" / "intro.html").read_text(encoding="utf-8"))
     late = [tag for tag in tags if "fontawesome.js" in tag or "explorer" in tag]
     assert len(late) > 10 and not [tag for tag in late if "defer" not in tag]
+    with_a_model = (HTML / "book" / "11_generating_text.html").read_text(encoding="utf-8")
+    assert 'data-file="../_static/data/11_generating_text_' in with_a_model
 
 
 def _seen(page: Page, colours: bool) -> Iterator[str]:
