@@ -130,6 +130,12 @@ def keep_data_apart(app, page, template, context, doctree):
         context["body"] = DATA.sub(moved, context["body"])
 
 
+def let_quizzes_wait(app, page, template, context, doctree):
+    """Let a quiz begin before MathJax, which finds its formulas later; jupyterquiz stops where MathJax comes late."""
+    if "body" in context:
+        context["body"] = context["body"].replace("version[0] ==", "version?.[0] ==")
+
+
 def complete_solutions(app, page, source):
     """Give the worked solutions their titles and what goes wrong in each, and take away the marks of the answers."""
     if page.startswith("solutions/"):
@@ -181,6 +187,7 @@ def setup(app):
     app.connect("html-page-context", show_seeds)
     app.connect("html-page-context", link_library)
     app.connect("html-page-context", keep_data_apart)
+    app.connect("html-page-context", let_quizzes_wait)
     app.connect("build-finished", write_plain_notebooks)
     app.connect("build-finished", load_icons_later)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -31,3 +31,17 @@ def test_choices_belong_to_their_question_and_feedback_is_spoken(page):
     wrong = answers.locator("label[data-correct=false]").first
     wrong.click()
     assert quiz.get_by_role("status").inner_text() == wrong.get_attribute("data-feedback")
+
+
+def test_a_quiz_does_not_stop_where_formulas_come_late(browser):
+    held, faults = [], []
+    with browser.new_page() as page:
+        page.route("**/tex-chtml.js*", lambda route: held.append(route))
+        page.on("pageerror", lambda error: faults.append(error))
+        page.goto((HTML / "book" / "00_shapes_and_the_soft_argmax.html").as_uri(), wait_until="commit")
+        page.locator(".Quiz .MCButton").first.wait_for()
+        page.wait_for_timeout(1000)  # the quiz looks for MathJax after half a second
+        (script,) = held
+        script.continue_()
+        page.locator("mjx-container").first.wait_for(state="attached")
+    assert not faults
