@@ -24,7 +24,7 @@ CONTENTS = """
 root: book/intro
 parts:
   - chapters: [{file: book/04_four.ipynb}, {file: book/05_five.ipynb}, {file: exercises/05_five.ipynb}]
-  - chapters: [{file: book/glossary}]
+  - chapters: [{file: book/glossary}, {file: book/library}, {file: book/library_models}]
 """
 WORKS = r"""
 @article{vaswani2017, author = {Vaswani, Ashish and Shazeer, Noam and Parmar, Niki}, title = {Attention}, year = {2017},
@@ -34,6 +34,7 @@ WORKS = r"""
 @article{shannon1948, author = {Shannon, Claude E.}, title = {Communication}, year = {1948}, journal = {Letters}}
 """
 GLOSSARY = "# Glossary\n\n```{glossary}\nbeam search\n  A way to write.\n\nGELU\n  A curve.\n```\n"
+MODULES = "# The library\n\n```{{eval-rst}}\n.. automodule:: course_lib.{}\n   :members:\n```\n"
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 CLAIMS = [{"name": "scaled", "values": [0.97, 0.99, 0.98]}]
 KERNEL = {"name": "python3", "display_name": "Python 3", "language": "python"}
@@ -62,6 +63,8 @@ def write_book(home, address="https://book.test"):
         nbformat.write(made, home / f"{page}.ipynb")
     (home / "book/intro.md").write_text("# Welcome\n")
     (home / "book/glossary.md").write_text(GLOSSARY)
+    (home / "book/library.md").write_text(MODULES.format("masks"))
+    (home / "book/library_models.md").write_text(MODULES.format("cache"))
     (home / "book/references.bib").write_text(WORKS)
     (home / "book/_data").mkdir()
     (home / "book/_data/claims.json").write_text(json.dumps({"chapters": {"05": {"claims": CLAIMS}}}))
@@ -94,7 +97,7 @@ SENTENCES = {
     "By {eq}`eq-b`": f"By [(4.2)]({URL}/04_four.html#equation-eq-b)",
     "{eq}`eq-boxed`, {eq}`eq-d`": "[(5.1)]({0}-boxed), [(5.2)]({0}-d)".format(f"{URL}/05_five.html#equation-eq"),
     "{func}`~course_lib.masks.causal_mask`": f"[`causal_mask()`]({URL}/library.html#course_lib.masks.causal_mask)",
-    "{class}`~course_lib.cache.Cache`": f"[`Cache`]({URL}/library.html#course_lib.cache.Cache)",
+    "{class}`~course_lib.cache.Cache`": f"[`Cache`]({URL}/library_models.html#course_lib.cache.Cache)",
     "{doc}`04_four`": f"[Chapter 4 · Four]({URL}/04_four.html)",
     "[the *next* page](../exercises/05_five.ipynb)": "[the *next* page](https://book.test/exercises/05_five.html)",
     "[beams](glossary.md#term-beam-search)": f"[beams]({URL}/glossary.html#term-beam-search)",
@@ -136,8 +139,9 @@ def test_a_box_or_an_equation_becomes_what_every_viewer_shows(at_home, myst, pla
 
 def test_without_a_public_book_there_are_words_and_no_links(at_home):
     writer = Writer("book/05_five", at_home)
-    text = "{numref}`fig-two`, {term}`GELU`, {func}`~a.b`, [the next page](../exercises/05_five.ipynb), {doc}`intro`"
-    assert writer.text(text) == "Figure 4.2, *GELU*, `b()`, the next page (*Exercises*), Welcome"
+    text = "{numref}`fig-two`, {term}`GELU`, [the next page](../exercises/05_five.ipynb), {doc}`intro`"
+    assert writer.text(text) == "Figure 4.2, *GELU*, the next page (*Exercises*), Welcome"
+    assert writer.text("{func}`~course_lib.masks.causal_mask`") == "`causal_mask()`"
     assert writer.text("{doc}`/book/intro`") == "Welcome"
 
 
@@ -149,6 +153,7 @@ def test_without_a_public_book_there_are_words_and_no_links(at_home):
         ("{numref}`fig-lost`", "no figure and no equation of the book has the label 'fig-lost'"),
         ("{eq}`eq-lost`", "has the label 'eq-lost'"),
         ("{term}`lost`", "the glossary has no term 'lost'"),
+        ("{func}`course_lib.lost.f`", "no page of the library describes the module of 'course_lib.lost.f'"),
         ("{cite:t}`lost2000`", "'lost2000' is cited, and is not in references.bib"),
         ("[a page](lost.md)", "'lost' is no page of the book"),
         ("{doc}`lost`", "'lost' is no page of the book"),

@@ -20,6 +20,7 @@ from course_lib.project import CourseError
 NOWHERE = re.compile(r"https://example\.")  # the placeholder of a book without a public home
 TITLE = re.compile(r"^# (.+)$", re.MULTILINE)
 GLOSSARY = "book/glossary"
+MODULE = re.compile(r"^\.\. automodule:: (\S+)$", re.MULTILINE)
 NOTEBOOK = re.compile(r"(book|exercises)/\d\d_")
 CHAPTER = re.compile(r"/(\d\d)_")
 
@@ -45,12 +46,14 @@ class Index:
         self.bibliography = Bibliography(home / "book/references.bib")
         ledger = home / "book/_data/claims.json"
         self.ledger = read_ledger(ledger) if ledger.exists() else {}  # of a book that has not been measured yet
-        self.pages, self.labels, self.terms = {}, {}, {}
+        self.pages, self.labels, self.terms, self.modules = {}, {}, {}, {}
         numbers = Counter()
         for page in pages(contents):
             notebook = _read(home, page)
-            title = TITLE.search("\n\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown"))
+            words = "\n\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
+            title = TITLE.search(words)
             self.pages[page] = Place(title[1] if title else page, f"{page}.html")
+            self.modules |= dict.fromkeys(MODULE.findall(words), page)
             if page == GLOSSARY:
                 self.terms = {term.lower(): term for term in _terms(notebook)}
             chapter = CHAPTER.search(f"/{page}")
@@ -88,6 +91,15 @@ class Index:
         if name.lower() not in self.terms:
             raise CourseError(f"the glossary has no term {name!r}")
         return f"{GLOSSARY}.html#term-{re.sub(r'[^A-Za-z0-9]+', '-', self.terms[name.lower()])}"
+
+    def of_the_library(self, path: str) -> str:
+        """Return where a function or class of the library stands, such as "course_lib.masks.causal_mask"."""
+        module = path
+        while module not in self.modules:
+            module, _, last = module.rpartition(".")
+            if not last:
+                raise CourseError(f"no page of the library describes the module of {path!r}")
+        return f"{self.modules[module]}.html#{path}"
 
     def _find(self, label: str) -> Place:
         if label not in self.labels:

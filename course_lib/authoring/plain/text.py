@@ -134,7 +134,7 @@ def _object(calling: str) -> Callable[[Writer, str], str]:
     def role(writer: Writer, content: str) -> str:
         path = content.removeprefix("~")
         name = path.rpartition(".")[2] if content.startswith("~") else path
-        return writer.index.link(f"`{name}{calling}`", f"book/library.html#{path}")
+        return writer.index.link(f"`{name}{calling}`", writer.index.of_the_library(path))
 
     return role
 
