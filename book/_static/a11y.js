@@ -10,10 +10,10 @@ document.addEventListener("DOMContentLoaded", () => {
     item.setAttribute("aria-label", "Book");
   });
 
-  // A chapter's exercises and solutions are folded under it in the contents, and the arrow that unfolds them has no name.
+  // Pages are folded under others in the contents, as the exercises of a chapter, and the arrow that unfolds them has no name.
   correct(".bd-sidebar-primary summary", (arrow) => {
-    const chapter = arrow.closest("li").querySelector("a").textContent.trim();
-    arrow.setAttribute("aria-label", `Exercises and solutions of ${chapter}`);
+    const page = arrow.closest("li").querySelector("a").textContent.trim();
+    arrow.setAttribute("aria-label", `Pages under ${page}`);
   });
 
   // Markdown's task lists: a box is named by the text beside it.
