@@ -317,9 +317,10 @@ EXERCISE = Exercise(
                 },
                 BY_HAND  # padding in front and between; equal keys
                 | {"memory": BY_HAND["memory"] - 1, "present": torch.tensor([[False, True, False]])},
-                BY_HAND  # three widths, so that none can be taken for another
+                BY_HAND  # three widths and two lengths, so that none can be taken for another
                 | {
                     "d_key": 4,
+                    "vectors": torch.tensor([[[1.0986], [0.0], [-1.0], [0.5], [2.0]]]),
                     "state": BY_HAND["state"]
                     | {
                         "to_query.weight": torch.tensor([[1.0], [0.0], [2.0], [0.0]]),
