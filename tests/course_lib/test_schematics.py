@@ -48,6 +48,7 @@ from course_lib.schematics.masking import (
 from course_lib.schematics.positions import arrows_keep_their_angle, sinusoids_are_added, where_positions_enter
 from course_lib.schematics.self_attention import (
     ORDER,
+    self_attention_of_one_token,
     self_attention_of_permuted_rows,
     self_attention_without_parameters,
 )
@@ -96,7 +97,7 @@ def test_each_drawing_is_described_and_fits_the_column_of_the_book(name):
         *(todays_block_beside_2017, routing_to_experts),
         scores_to_softmax,
         *(pre_and_post_norm, residual_stream_of_four_blocks),
-        *(self_attention_without_parameters, self_attention_of_permuted_rows),
+        *(self_attention_of_one_token, self_attention_without_parameters, self_attention_of_permuted_rows),
         one_vector_or_attention,
     ],
 )
@@ -113,6 +114,14 @@ def test_the_numbers_of_a_step_by_step_are_computed():
     of_all_ten = (X, W_Q, W_K, W_V, Q, K, V, Q @ K.T, weights, weights @ V)
     drawn = [word for word in shown if word.strip("−0123456789.") == ""]
     assert sorted(drawn) == sorted(number(entry) for tensor in of_all_ten for entry in tensor.flatten().tolist())
+
+
+def test_one_token_asks_all_four_and_averages_them():
+    itself = X[3]
+    weights = (X @ itself).softmax(dim=0)
+    drawn = [word for word in words(self_attention_of_one_token()) if word.strip("−0123456789.") == ""]
+    in_order = (itself, X, X @ itself, weights, X, weights @ X)
+    assert sorted(drawn) == sorted(number(entry) for tensor in in_order for entry in tensor.flatten().tolist())
 
 
 def test_without_parameters_the_rows_of_x_meet_each_other_and_are_averaged():
