@@ -1,5 +1,7 @@
 """Self-attention without parameters: for one token, for all tokens at once, and with the rows permuted."""
 
+from collections.abc import Sequence
+
 import torch
 
 from course_lib.attention import simple_self_attention
@@ -21,20 +23,21 @@ def self_attention_of_one_token() -> Diagram:
     output, every = simple_self_attention(X)  # (time, d_model), (query, key)
     weights = every[LAST : LAST + 1].T  # (key, 1)
 
-    def arranged(columns: tuple[str, ...], gap: float, products: str, average: str) -> list[Part | Arrow]:
+    def arranged(columns: Sequence[str], rows: Sequence[str], gap: float, words: tuple[str, str]) -> list[Part | Arrow]:
+        products, softmax = words
         query = matrix(X[LAST : LAST + 1], "query", "query: “itself”", (), columns)
         keys = matrix(X, "key", "keys: X", TOKENS, columns).below(query, 40)
-        score = matrix(scores, "weight", "scores", TOKENS).right_of(keys, gap)
-        values = matrix(X, "value", "values: X", TOKENS, columns).below(keys, 46)
-        weight = matrix(weights, "weight", "weights", TOKENS).right_of(values, gap)
+        score = matrix(scores, "weight", "scores", rows).right_of(keys, gap)
+        values = matrix(X, "value", "values: X", TOKENS, columns).below(keys, 52)
+        weight = matrix(weights, "weight", "weights", rows).right_of(values, gap)
         weight.move(score.middle[0] - weight.middle[0], 0)
         y = matrix(output[LAST : LAST + 1], "value", "output: “itself”", (), columns).below(values, 40)
         return [
             *(query, keys, score, weight, values, y),
             arrow(query, keys, role="query", sides=DOWN),
             arrow(keys, score, products, sides=ACROSS),
-            arrow(score, weight, "softmax", "weight", DOWN),
-            arrow(weight, values, average, "weight", BACK),
+            arrow(score, weight, softmax, "weight", DOWN),
+            arrow(weight, values, "times", "weight", BACK),
             arrow(values, y, "sum", "value", DOWN),
         ]
 
@@ -44,8 +47,8 @@ def self_attention_of_one_token() -> Diagram:
         "The row of “itself” in X is the query. The four rows of X are the keys, and once more the values. The dot "
         f"products of the query with the keys are the scores {listed[0]}. A softmax turns them into the weights "
         f"{listed[1]}. The average of the values is the output {listed[2]}.",
-        arranged(FEATURES, 116, "dot products", "times"),
-        narrow=arranged((), 72, "dot\nproducts", "times"),
+        arranged(FEATURES, TOKENS, 116, ("dot products", "softmax")),
+        narrow=arranged((), (), 60, ("dot\nproducts", "soft-\nmax")),
     )
 
 
