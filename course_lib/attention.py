@@ -83,12 +83,13 @@ def attend(
     scale: float = 1.0,
     bias: torch.Tensor | None = None,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Let every query read every key: return the output (..., query, d_value) and the weights (..., query, key).
+    """Average the values for each query: the larger its dot product with a key, the more the value of this key counts.
 
     `query` is (..., query, d_key), `key` (..., key, d_key), `value` (..., key, d_value), with the same axes in front.
-    The scores are `scale` times the dot products, plus `bias` (..., query, key) if there is one. `mask` is boolean,
-    True = may be attended to, and broadcasts to the weights; a query that may attend to nothing gets weights and an
-    output of zeros. Raises ValueError where the shapes do not fit together.
+    Returns the output (..., query, d_value) and the weights (..., query, key). The scores are `scale` times the dot
+    products, plus `bias` (..., query, key) if there is one. `mask` is boolean, True = may be attended to, and
+    broadcasts to the weights; a query that may attend to nothing gets weights and an output of zeros. Raises ValueError
+    where the shapes do not fit together.
 
     >>> key, value = torch.eye(3), torch.tensor([[10.0], [20.0], [30.0]])
     >>> output, weights = attend(torch.tensor([[0.0, 1.0, 0.0]]), key, value, scale=100.0)
@@ -122,10 +123,10 @@ def scaled_dot_product_attention(
 
 
 def simple_self_attention(inputs: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Average the vectors of a sequence (..., time, d_model) by how similar they are to each of them.
+    """Replace each vector of a sequence by an average of all of them, weighted by their dot products with it.
 
-    Every vector is query, key and value at once, and nothing is learned. Returns the output (..., time, d_model) and
-    the weights (..., time, time).
+    Every vector is query, key and value at once, and nothing is learned. `inputs` is (..., time, d_model). Returns the
+    output (..., time, d_model) and the weights (..., time, time).
 
     >>> output, weights = simple_self_attention(torch.tensor([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]))
     >>> weights

@@ -1,5 +1,7 @@
 """Scores that are scaled and masked, why the mask comes first, two masks together, and what Chapter 5 trains on."""
 
+from collections.abc import Sequence
+
 import torch
 
 from course_lib.attention import scaled_dot_product_attention
@@ -26,150 +28,119 @@ DOWN, ACROSS = ("bottom", "top"), ("right", "left")
 
 
 def mask_before_softmax() -> Diagram:
-    """Draw Chapter 5: scores are scaled, hidden above the diagonal, made weights and average the values; beside that,
-    the wrong order.
+    """Draw Chapter 5: scores are scaled, hidden above the diagonal, made weights, and average the values.
+
+    >>> print(mask_before_softmax().description[-77:])
+    The row of “sees” is framed: it gives 0.67 of its weight to cat, 0 to itself.
     """
     scores, mask = Q @ K.T, causal_mask(len(TOKENS))  # (query, key), (query, key)
     scaled = SCALE * scores  # (query, key)
-    hidden = scaled.where(mask, -torch.inf)  # (query, key)
-    output, right = scaled_dot_product_attention(Q, K, V, mask)  # (query, d_value), (query, key)
-    every = torch.softmax(scaled, dim=-1)  # (query, key)
-    wrong = every.where(mask, 0.0)  # (query, key)
+    output, weights = scaled_dot_product_attention(Q, K, V, mask)  # (query, d_value), (query, key)
 
-    def steps(names: bool) -> dict[str, Part]:
-        """Return all matrices; the wrong way has names of rows of its own where it does not stand beside the right."""
-        rows = TOKENS if names else ()
-
-        def with_sums(weights: torch.Tensor, title: str, shown: torch.Tensor | None, rows: tuple[str, ...]) -> Group:
-            sums = matrix(weights.sum(dim=-1, keepdim=True), columns=["sum"])
-            return beside(matrix(weights, "weight", title, rows, (), shown, SEES), sums, gap=6)
-
+    def steps(rows: tuple[str, ...]) -> dict[str, Part]:
+        """Return all matrices; Y has names of rows where it does not stand beside the weights."""
         return {
             "q": matrix(Q, "query", "Q", TOKENS, highlight=SEES),
             "k": matrix(K, "key", "K", TOKENS),
             "v": matrix(V, "value", "V", TOKENS),
-            "scores": matrix(scores, "weight", "scores Q Kᵀ", TOKENS, TOKENS, highlight=SEES),
+            "scores": matrix(scores, "weight", "dot products Q Kᵀ", TOKENS, TOKENS, highlight=SEES),
             "scaled": matrix(scaled, "weight", "scaled", TOKENS, highlight=SEES),
-            "hidden": matrix(hidden, "weight", "masked", TOKENS, mask=mask, highlight=SEES),
-            "right": with_sums(right, "weights A", mask, TOKENS),
+            "hidden": matrix(scaled.where(mask, -torch.inf), "weight", "masked", TOKENS, mask=mask, highlight=SEES),
+            "weights": _with_sums(weights, "weights A", mask, TOKENS, SEES),
             "y": matrix(output, "value", "Y = A V", rows, highlight=SEES),
-            "every": with_sums(every, "softmax", None, rows),
-            "wrong": with_sums(wrong, "masked late", mask, rows),
         }
 
     def arrows(parts: dict[str, Part], *others: Arrow) -> list[Arrow]:
         return [
             arrow(parts["scores"], parts["scaled"], "÷ √d_k = ÷ 2", sides=DOWN),
             arrow(parts["scaled"], parts["hidden"], "mask", sides=DOWN),
-            arrow(parts["hidden"], _matrix_of(parts["right"]), "softmax", sides=DOWN),
-            arrow(_matrix_of(parts["every"]), _matrix_of(parts["wrong"]), "mask", sides=DOWN),
+            arrow(parts["hidden"], _matrix_of(parts["weights"]), "softmax", sides=DOWN),
             *others,
         ]
 
-    early, late = "✓ mask, then softmax:\neach row sums to 1", "✗ softmax, then mask:\nnot every row sums to 1"
-    names = ("scores", "scaled", "hidden", "right")
+    names = ("scores", "scaled", "hidden", "weights")
 
-    wide = steps(names=False)
+    wide = steps(rows=())
     wide["k"].below(wide["q"], 14, align="start")
-    both = Group([wide["q"], wide["k"]])
-    wide["scores"].right_of(both, 22)
+    wide["scores"].right_of(Group([wide["q"], wide["k"]]), 22)
     for before, name in zip(names, names[1:], strict=False):
-        _set_below(wide[name], wide[before], 42 if name != "right" else 66)
-    wide["every"].right_of(wide["scaled"], 80)
-    wide["every"].move(0, wide["scaled"].middle[1] - wide["every"].middle[1])
-    _set_below(wide["wrong"], wide["every"], 42)
-    wide["y"].right_of(wide["right"], 44)
-    wide["v"].left_of(wide["right"], 24)
+        _set_below(wide[name], wide[before], 42)
+    wide["y"].right_of(wide["weights"], 44)
+    wide["v"].left_of(wide["weights"], 24)
     wide["v"].move(wide["k"].middle[0] - wide["v"].middle[0], 0)
-    verdicts = [
-        text(early, strong=True).below(_matrix_of(wide["right"]), 34),
-        text(late, strong=True).below(_matrix_of(wide["wrong"]), 10),
+    beside_steps = [
+        text(words).right_of(wide[name], 22)
+        for name, words in (
+            ("scores", "the query of “sees”\nwith each of the four keys"),
+            ("scaled", "half of each dot product"),
+            ("hidden", "“itself” comes after “sees”:\nits 3 becomes −∞"),
+        )
     ]
     across = [
         arrow(wide["q"], wide["scores"], role="query", sides=ACROSS),
         arrow(wide["k"], wide["scores"], role="key", sides=ACROSS),
-        arrow(wide["scaled"], _matrix_of(wide["every"]), "softmax", sides=ACROSS),
-        arrow(wide["right"], wide["y"], role="weight", sides=ACROSS),
+        arrow(wide["weights"], wide["y"], role="weight", sides=ACROSS),
         arrow(wide["v"], wide["y"], role="value", sides=("bottom", "bottom"), reach=16),
     ]
 
-    narrow = steps(names=True)
+    narrow = steps(rows=TOKENS)
     pair = beside(narrow["q"], narrow["k"], gap=12)
     narrow["scores"].below(pair, 40)
     narrow["scores"].move(pair.bounds[0] - narrow["scores"].bounds[0], 0)
     for before, name in zip(names, names[1:], strict=False):
         _set_below(narrow[name], narrow[before], 46)
-    narrow["v"].below(narrow["right"], 66)
-    narrow["v"].move(_matrix_of(narrow["right"]).middle[0] - narrow["v"].middle[0], 0)
+    narrow["v"].below(narrow["weights"], 40)
+    narrow["v"].move(_matrix_of(narrow["weights"]).middle[0] - narrow["v"].middle[0], 0)
     narrow["y"].below(narrow["v"], 40)
-    _set_below(narrow["every"], narrow["y"], 60)
-    _set_below(narrow["wrong"], narrow["every"], 46)
-    turned = [
-        text(early, strong=True).below(_matrix_of(narrow["right"]), 10),
-        text(late, strong=True).below(_matrix_of(narrow["wrong"]), 10),
-    ]
     around = [
         arrow(narrow["q"], narrow["scores"], role="query", sides=DOWN),
         arrow(narrow["k"], narrow["scores"], role="key", sides=DOWN),
-        arrow(narrow["right"], narrow["y"], role="weight", sides=("right", "right"), reach=10),
+        arrow(narrow["weights"], narrow["y"], role="weight", sides=("right", "right"), reach=10),
         arrow(narrow["v"], narrow["y"], role="value", sides=DOWN),
-        arrow(narrow["scaled"], narrow["every"], sides=("right", "right"), reach=24),
     ]
     return Diagram(
-        "The mask belongs before the softmax",
-        "Q times K transposed gives the scores of the four tokens, which are divided by the root of d_k, 2. Then there "
-        "are two ways. On the first, what stands above the diagonal becomes minus infinity, and a softmax makes "
-        "weights: 0 for keys of the future, and each row sums to 1. The weights average the values V: that is Y. On "
-        "the second way the softmax comes first, and the weights of the future are removed after it: the rows sum to "
-        f"{', '.join(f'{total:.2f}' for total in wrong.sum(dim=-1))}. The row of “sees” is framed everywhere.",
-        [*wide.values(), *verdicts, *arrows(wide, *across)],
-        narrow=[*narrow.values(), *turned, *arrows(narrow, *around)],
+        "Scaled and masked attention, step by step, on four tokens",
+        "Q times K transposed gives the dot products of the four tokens, which are divided by the root of d_k, 2. What "
+        "stands above the diagonal becomes minus infinity. A softmax of each row makes weights: 0 for keys of the "
+        "future, and each row sums to 1. The weights average the values V: that is Y. The row of “sees” is framed: it "
+        f"gives {number(weights[SEES, 1].item())} of its weight to cat, {number(weights[SEES, 3].item())} to itself.",
+        [*wide.values(), *beside_steps, *arrows(wide, *across)],
+        narrow=[*narrow.values(), *arrows(narrow, *around)],
     )
 
 
 def one_hot_or_spread() -> Diagram:
     """Draw Chapter 5: the scores of one random query of 256 entries with six random keys, also divided by 16.
 
-    >>> print(one_hot_or_spread().description[-68:])
-    derivatives are 0.00, 0.00, 0.00, 0.00, 0.00, 0.00: it is saturated.
+    >>> print(one_hot_or_spread().description[-74:])
+    not divided, they are 0, 0, 1, 0, 0, 0: one key has nearly all the weight.
     """
     generator = torch.Generator().manual_seed(0)
     query = torch.randn(256, generator=generator)
     keys = torch.randn(6, 256, generator=generator)  # (key, d_key)
     dots = (keys.double() @ query.double()).float()  # (key,): every processor rounds to the same two digits
     scores = torch.stack([dots / 16, dots])  # (case, key)
-    weights = torch.softmax(scores, dim=-1)  # (case, key)
-    derivatives = weights * (1 - weights)  # (case, key)
+    # Rounded, so that 0 and 1 are written in one way, whether they are exact or nearly so.
+    weights = torch.softmax(scores, dim=-1).round(decimals=2)  # (case, key)
     names, cases = [f"key {1 + each}" for each in range(6)], ["divided by 16", "not divided"]
-    titles = ("scores", "weights α", "α (1 − α)")
 
-    def parts(turned: bool) -> list[Part]:
+    def arranged(turned: bool) -> list[Part | Arrow]:
+        both = ((scores, "scores"), (weights, "weights"))
         if turned:  # a row for each key
-            short = ["÷ 16", "not ÷"]
-            return [
-                matrix(each.T, "weight", title, names, short)
-                for each, title in zip((scores, weights, derivatives), titles, strict=True)
-            ]
-        return [
-            matrix(each, "weight", title, cases, names)
-            for each, title in zip((scores, weights, derivatives), titles, strict=True)
-        ]
+            drawn = [matrix(each.T, "weight", title, names, ["÷ 16", "not ÷"]) for each, title in both]
+        else:
+            drawn = [matrix(each, "weight", title, cases, names) for each, title in both]
+        column(*drawn, gap=38)
+        return [*drawn, arrow(*drawn, "softmax", sides=DOWN)]
 
-    wide, narrow = parts(turned=False), parts(turned=True)
-    column(*wide, gap=38)
-    column(*narrow, gap=38)
-
-    def arrows(drawn: list[Part]) -> list[Arrow]:
-        return [arrow(drawn[0], drawn[1], "softmax", sides=DOWN), arrow(drawn[1], drawn[2], "derivative", sides=DOWN)]
-
+    first, second = (", ".join(map(number, row)) for row in weights.tolist())
     return Diagram(
         "Scores of 256 products: a one-hot softmax, or a spread one",
-        f"One random query with 256 entries and six random keys. Divided by 16, the scores are {_listed(scores[0])}, "
-        f"the weights {_listed(weights[0])}, and the derivatives α (1 − α) are {_listed(derivatives[0])}. Not divided, "
-        f"the scores are {_listed(scores[1])}, the weights {_listed(weights[1])}, and the derivatives are "
-        f"{_listed(derivatives[1])}: it is saturated.",
-        [*wide, *arrows(wide)],
-        narrow=[*narrow, *arrows(narrow)],
+        f"One random query with 256 entries and six random keys. Divided by 16, the scores are {_listed(scores[0])}; "
+        f"not divided, they are {_listed(scores[1])}. Divided by 16, the weights are {first}; not divided, they are "
+        f"{second}: one key has nearly all the weight.",
+        arranged(turned=False),
+        narrow=arranged(turned=True),
     )
 
 
@@ -183,34 +154,45 @@ def leak_of_a_late_mask() -> Diagram:
     scaled = (SCALE * Q @ K.T)[SEES].repeat(2, 1)  # (case, key)
     scaled[1, -1] = 0.0
     first = masked_softmax(scaled, mask)  # (case, key)
-    late = torch.softmax(scaled, dim=-1).where(mask, 0.0)  # (case, key)
+    every = torch.softmax(scaled, dim=-1)  # (case, key)
+    late = every.where(mask, 0.0)  # (case, key)
     rows = [f"itself: {number(score)}" for score in scaled[:, -1].tolist()]
 
-    def with_sums(weights: torch.Tensor, title: str, rows: list[str]) -> Group:
-        sums = matrix(weights.sum(dim=-1, keepdim=True), columns=["sum"])
-        return beside(matrix(weights, "weight", title, rows, TOKENS, mask), sums, gap=6)
+    def parts(others: list[str]) -> tuple[Part, Group, Group, Group]:
+        return (
+            matrix(scaled, "weight", "scaled, “sees”", rows, TOKENS),
+            _with_sums(first, "✓ masked first", mask, others, columns=TOKENS),
+            _with_sums(every, "softmax of all", None, rows, columns=TOKENS),
+            _with_sums(late, "✗ masked late", mask, others, columns=TOKENS),
+        )
 
-    def parts(rows: list[str]) -> tuple[Part, Group, Group]:
-        start = matrix(scaled, "weight", "scaled, row “sees”", rows, TOKENS)
-        return start, with_sums(first, "✓ masked first", rows), with_sums(late, "✗ masked late", rows)
-
-    def arrows(start: Part, above: Group, below: Group, sides: list[tuple[str, str]]) -> list[Arrow]:
-        return [arrow(start, each.parts[0], sides=side) for each, side in zip((above, below), sides, strict=True)]
-
-    start, above, below = parts(rows)
-    below.below(above, 22, align="start")
-    start.left_of(Group([above, below]), 34)
-    small, first_small, late_small = parts(rows)
-    first_small.below(small, 30, align="start")
-    late_small.below(first_small, 22, align="start")
+    start, above, middle, below = parts([])
+    above.right_of(start, 150)
+    _set_below(middle, start, 46)
+    below.right_of(middle, 40)
+    below.move(_matrix_of(above).middle[0] - _matrix_of(below).middle[0], 0)
+    wide = [
+        arrow(start, _matrix_of(above), "mask,\nthen softmax", sides=ACROSS),
+        arrow(start, _matrix_of(middle), "softmax", sides=DOWN),
+        arrow(middle, _matrix_of(below), "mask", sides=ACROSS),
+    ]
+    small, first_small, every_small, late_small = parts(rows)
+    for before, after in ((small, first_small), (first_small, every_small), (every_small, late_small)):
+        _set_below(after, before, 54)
+    narrow = [
+        arrow(small, _matrix_of(first_small), "mask,\nthen softmax", sides=DOWN),
+        arrow(small, every_small, sides=("right", "right"), reach=24),
+        arrow(_matrix_of(every_small), _matrix_of(late_small), "mask", sides=DOWN),
+    ]
     return Diagram(
         "Masked too late, the weights of the past depend on the future",
         "The row of scaled scores of “sees”, twice: once as it is, with 3 for the hidden token “itself”, and once with "
-        f"0 in its place. Masked first, the weights are {_listed(first[0])} in both cases. Masked too late, they are "
-        f"{_listed(late[0])} with 3 and {_listed(late[1])} with 0. The first three tokens are the same in both cases; "
+        f"0 in its place. Masked first, the weights are {_listed(first[0])} in both cases. A softmax of all four "
+        f"scores gives {_listed(every[0])} with 3 and {_listed(every[1])} with 0. The mask then "
+        "removes the last weight. The first three tokens are the same in both cases; "
         f"masked too late, their sum changes from {late[0].sum():.2f} to {late[1].sum():.2f}: that is a leak.",
-        [start, above, below, *arrows(start, above, below, [("right", "left")] * 2)],
-        narrow=[small, first_small, late_small],
+        [start, above, middle, below, *wide],
+        narrow=[small, first_small, every_small, late_small, *narrow],
     )
 
 
@@ -281,6 +263,19 @@ def one_look_up() -> Diagram:
             *(arrow(question_above, shown_below, role="query"), arrow(shown_below, reply_below, role="value")),
         ],
     )
+
+
+def _with_sums(
+    weights: torch.Tensor,
+    title: str,
+    mask: torch.Tensor | None,
+    rows: Sequence[str],
+    framed: int | None = None,
+    columns: Sequence[str] = (),
+) -> Group:
+    """Draw weights with the sum of each row beside them."""
+    sums = matrix(weights.sum(dim=-1, keepdim=True), columns=["sum"])
+    return beside(matrix(weights, "weight", title, rows, columns, mask, framed), sums, gap=6)
 
 
 def _matrix_of(part: Part) -> Part:

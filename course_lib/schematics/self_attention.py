@@ -1,14 +1,55 @@
-"""Self-attention without parameters: from the vectors to their averages, and the same with the rows permuted."""
+"""Self-attention without parameters: for one token, for all tokens at once, and with the rows permuted."""
+
+from collections.abc import Sequence
 
 import torch
 
 from course_lib.attention import simple_self_attention
 from course_lib.data.running_example import FEATURES, TOKENS, X
-from course_lib.diagrams import Arrow, Diagram, Group, Part, arrow, column, matrix, text
+from course_lib.diagrams import Arrow, Diagram, Group, Part, arrow, column, matrix, number, text
 
 LAST = len(TOKENS) - 1  # "itself", the row that the chapter follows
 ORDER = (3, 2, 0, 1)  # "itself sees the cat"
-DOWN = ("bottom", "top")
+DOWN, ACROSS, BACK = ("bottom", "top"), ("right", "left"), ("left", "right")
+
+
+def self_attention_of_one_token() -> Diagram:
+    """Draw Chapter 3: the row of one token is the query, all rows are the keys, and all rows are the values.
+
+    >>> print(self_attention_of_one_token().description[-63:])
+    The average of the values is the output 0.99, 0.05, 0.01, 1.85.
+    """
+    scores = X @ X[LAST : LAST + 1].T  # (key, 1)
+    output, every = simple_self_attention(X)  # (time, d_model), (query, key)
+    weights = every[LAST : LAST + 1].T  # (key, 1)
+
+    def arranged(columns: Sequence[str], rows: Sequence[str], gap: float, words: tuple[str, str]) -> list[Part | Arrow]:
+        products, softmax = words
+        query = matrix(X[LAST : LAST + 1], "query", "query: “itself”", (), columns)
+        keys = matrix(X, "key", "keys: X", TOKENS, columns).below(query, 40)
+        score = matrix(scores, "weight", "scores", rows).right_of(keys, gap)
+        values = matrix(X, "value", "values: X", TOKENS, columns).below(keys, 52)
+        weight = matrix(weights, "weight", "weights", rows).right_of(values, gap)
+        weight.move(score.middle[0] - weight.middle[0], 0)
+        y = matrix(output[LAST : LAST + 1], "value", "output: “itself”", (), columns).below(values, 40)
+        return [
+            *(query, keys, score, weight, values, y),
+            arrow(query, keys, role="query", sides=DOWN),
+            arrow(keys, score, products, sides=ACROSS),
+            arrow(score, weight, softmax, "weight", DOWN),
+            arrow(weight, values, "times", "weight", BACK),
+            arrow(values, y, "sum", "value", DOWN),
+        ]
+
+    listed = [", ".join(map(number, each.flatten().tolist())) for each in (scores, weights, output[LAST])]
+    return Diagram(
+        "Self-attention of one token",
+        "The row of “itself” in X is the query. The four rows of X are the keys, and once more the values. The dot "
+        f"products of the query with the keys are the scores {listed[0]}. A softmax turns them into the weights "
+        f"{listed[1]}. The average of the values is the output {listed[2]}.",
+        arranged(FEATURES, TOKENS, 116, ("dot products", "softmax")),
+        narrow=arranged((), (), 60, ("dot\nproducts", "soft-\nmax")),
+    )
 
 
 def self_attention_without_parameters() -> Diagram:
@@ -44,7 +85,7 @@ def self_attention_without_parameters() -> Diagram:
     column(*drawn, gap=46)
     narrow_roles = text("Each row of X is query, key\nand value at once.").above(x, 12)
     return Diagram(
-        "Self-attention without parameters, step by step, on four tokens",
+        "Self-attention without parameters, for all four tokens at once",
         "X has a row for each of the four tokens and a column for each feature: thing, living, action, points. X times "
         "its transpose gives a score for each pair of tokens. A softmax of each row turns the scores into the weights "
         "A. A times X is the output Y. The last row "
@@ -87,7 +128,7 @@ def self_attention_of_permuted_rows() -> Diagram:
     second.right_of(first, 128)
     words = ("permute rows", "permute rows\nand columns", "permute rows")
     levels = zip(first.parts[1:4], second.parts[1:4], words, strict=True)
-    across: list[Arrow] = [arrow(before, after, label, sides=("right", "left")) for before, after, label in levels]
+    across: list[Arrow] = [arrow(before, after, label, sides=ACROSS) for before, after, label in levels]
     return Diagram(
         "The rows permuted: the outputs are permuted in the same way",
         "Two panels, each with the input, the weights and the output of self-attention. First, the tokens in the order "

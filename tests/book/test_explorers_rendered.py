@@ -14,7 +14,7 @@ from course_lib.costs import count_multiply_adds
 from course_lib.data import negations, scenes
 from course_lib.data import python_reference as reference
 from course_lib.data.number_names import START, VOCABULARY, held_out, names
-from course_lib.data.running_example import TOKENS, W_K, W_O, W_Q, W_V, K, Q, V, X
+from course_lib.data.running_example import FEATURES, TOKENS, W_K, W_O, W_Q, W_V, K, Q, V, X
 from course_lib.decoding import sampling_probabilities
 from course_lib.diagrams import number as as_drawn
 from course_lib.explorers.cache import explore_cache
@@ -121,7 +121,7 @@ EXPLORERS = {
     "looking": lambda: explore_looking(torch.rand(2, 3, 8, 8), [["a", "b"]] * 2, torch.full((2, 2, 4), 0.25)),
     "masking": lambda: explore_masking(QUERIES, KEYS),
     "orders": explore_orders,
-    "permutation": lambda: explore_permutation(X, TOKENS),
+    "permutation": lambda: explore_permutation(X, TOKENS, FEATURES),
     "positions": lambda: explore_positions(X[[3, 1]], W_Q, W_K, BIAS),
     "query": lambda: explore_query(Q[3, :2], K[:, :2], V[:, :2], TOKENS),
     "routing": lambda: explore_routing(TEXT, ROUTINGS, experts=8),

@@ -286,9 +286,13 @@ def test_what_is_recorded_can_be_explored_and_continues_where_a_round_ended():
         record_speculation(lambda tokens: tokens, last_logits, prompt, 1, generator, str, drafts=0)
 
 
-def test_tokens_without_a_name_are_refused():
-    with pytest.raises(ValueError, match="`names` has 1, expected 2"):
-        explore_permutation(torch.eye(2), ["the"])
+@pytest.mark.parametrize(
+    ("names", "features", "words"),
+    [(["the"], "ab", "`names` has 1, expected 2"), (["the", "cat"], "abc", "`features` has 3, expected 2")],
+)
+def test_tokens_and_columns_without_a_name_are_refused(names, features, words):
+    with pytest.raises(ValueError, match=words):
+        explore_permutation(torch.eye(2), names, features)
 
 
 @pytest.mark.parametrize(
