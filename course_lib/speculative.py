@@ -17,60 +17,6 @@ from course_lib.shapes import check_shape
 LastLogits = Callable[[torch.Tensor, int], torch.Tensor]
 
 
-@dataclass(frozen=True)
-class Speculation:
-    """What was written, and what it took.
-
-    `tokens` (1, time + new) begin with the prompt. The small model `drafted` so many tokens, of which so many were
-    `accepted`, in so many `calls` of the large model.
-    """
-
-    tokens: torch.Tensor
-    drafted: int
-    accepted: int
-    calls: int
-
-
-@torch.no_grad()
-def speculative_decode(
-    draft_logits: NextTokenLogits,
-    last_logits: LastLogits,
-    prompt: torch.Tensor,
-    max_length: int,
-    generator: torch.Generator,
-    drafts: int = 4,
-    temperature: float = 1.0,
-    top_k: int | None = None,
-    top_p: float | None = None,
-    end: int | None = None,
-    min_p: float | None = None,
-) -> Speculation:
-    """Write on from `prompt` (1, time) as `generate` does with a large model, which is called less often.
-
-    The small model is `draft_logits`, a function as everywhere in `course_lib.decoding`. The large one is
-    `last_logits(tokens, last)`: from tokens (1, time), the logits (1, last, vocab) of what follows each of the `last`
-    positions. A `LanguageModel` gives both, by `last_logits_scorer()`, which keeps what stays after a draft that was
-    rejected: as small model, `lambda tokens: last_logits(tokens, 1)[:, -1]`. In each round the small model draws
-    `drafts` tokens, and the large one keeps those up to the first that it rejects, and adds one of its own.
-
-    A token that has the probability q with the small model and p with the large one is accepted with min(1, p / q). In
-    place of one that is rejected, a token is drawn from the positive part of p - q, of which the small model gave too
-    little. Both together draw from p. After Leviathan, Kalman and Matias (2023) and Chen et al. (2023). Raises
-    ValueError for less than one draft, and as `sampling_probabilities` does.
-
-    >>> counts_up = lambda tokens, last: torch.nn.functional.one_hot(tokens[:, -last:] + 1, 10).float()
-    >>> counts_to_four = lambda tokens: torch.nn.functional.one_hot((tokens[:, -1] + 1) % 5, 10).float()
-    >>> speculative_decode(counts_to_four, counts_up, torch.tensor([[1]]), 5, torch.Generator(), temperature=0)
-    Speculation(tokens=tensor([[1, 2, 3, 4, 5, 6]]), drafted=4, accepted=3, calls=2)
-    """
-    tokens, drafted, accepted, calls = prompt, 0, 0, 0
-    settings = (drafts, temperature, top_k, top_p, end, min_p)
-    for each in speculative_rounds(draft_logits, last_logits, prompt, max_length, generator, *settings):
-        drafted, accepted, calls = drafted + len(each.guesses), accepted + each.kept, calls + 1
-        tokens = torch.cat([tokens, each.new.unsqueeze(0)], dim=1)  # (1, time + new)
-    return Speculation(tokens, drafted, accepted, calls)
-
-
 class Round(NamedTuple):
     """One call of the large model: what was guessed, and what became of it.
 
@@ -103,7 +49,19 @@ def speculative_rounds(
     end: int | None = None,
     min_p: float | None = None,
 ) -> Iterator[Round]:
-    """Write on as `speculative_decode` does, with the same arguments and errors, and yield each round.
+    """Write on from `prompt` (1, time), up to `max_length` tokens or the token `end`, and yield each round.
+
+    The small model is `draft_logits`, a function as everywhere in `course_lib.decoding`. The large one is
+    `last_logits(tokens, last)`: from tokens (1, time), the logits (1, last, vocab) of what follows each of the `last`
+    positions. A `LanguageModel` gives both, by `last_logits_scorer()`, which keeps what stays after a draft that was
+    rejected: as small model, `lambda tokens: last_logits(tokens, 1)[:, -1]`. In each round the small model draws
+    `drafts` tokens, and the large one keeps those up to the first that it rejects, and adds one of its own. Both draw
+    as `sampling_probabilities` says, with the same `temperature`, `top_k`, `top_p` and `min_p`.
+
+    A token that has the probability q with the small model and p with the large one is accepted with min(1, p / q). In
+    place of one that is rejected, a token is drawn from the positive part of p - q, of which the small model gave too
+    little. Both together draw from p. After Leviathan, Kalman and Matias (2023) and Chen et al. (2023). Raises
+    ValueError for less than one draft, and as `sampling_probabilities` does.
 
     >>> counts_up = lambda tokens, last: torch.nn.functional.one_hot(tokens[:, -last:] + 1, 10).float()
     >>> counts_to_four = lambda tokens: torch.nn.functional.one_hot((tokens[:, -1] + 1) % 5, 10).float()
@@ -142,6 +100,45 @@ def speculative_rounds(
         if finished:
             return
         tokens = torch.cat([tokens, new.unsqueeze(0)], dim=1)  # (1, time + new)
+
+
+@dataclass(frozen=True)
+class Speculation:
+    """What was written, and what it took.
+
+    `tokens` (1, time + new) begin with the prompt. The small model `drafted` so many tokens, of which so many were
+    `accepted`, in so many `calls` of the large model.
+    """
+
+    tokens: torch.Tensor
+    drafted: int
+    accepted: int
+    calls: int
+
+
+def speculative_decode(
+    draft_logits: NextTokenLogits,
+    last_logits: LastLogits,
+    prompt: torch.Tensor,
+    max_length: int,
+    generator: torch.Generator,
+    **settings: float | None,
+) -> Speculation:
+    """Write on from `prompt` (1, time) as `generate` does with a large model, which is called less often.
+
+    The rounds of `speculative_rounds`, put together: that function says what the arguments are, which `settings` there
+    are beside them, how a round goes, and which errors are raised.
+
+    >>> counts_up = lambda tokens, last: torch.nn.functional.one_hot(tokens[:, -last:] + 1, 10).float()
+    >>> counts_to_four = lambda tokens: torch.nn.functional.one_hot((tokens[:, -1] + 1) % 5, 10).float()
+    >>> speculative_decode(counts_to_four, counts_up, torch.tensor([[1]]), 5, torch.Generator(), temperature=0)
+    Speculation(tokens=tensor([[1, 2, 3, 4, 5, 6]]), drafted=4, accepted=3, calls=2)
+    """
+    tokens, drafted, accepted, calls = prompt, 0, 0, 0
+    for each in speculative_rounds(draft_logits, last_logits, prompt, max_length, generator, **settings):
+        drafted, accepted, calls = drafted + len(each.guesses), accepted + each.kept, calls + 1
+        tokens = torch.cat([tokens, each.new.unsqueeze(0)], dim=1)  # (1, time + new)
+    return Speculation(tokens, drafted, accepted, calls)
 
 
 def acceptance(guess: int | torch.Tensor, small: torch.Tensor, large: torch.Tensor) -> torch.Tensor:

@@ -1,7 +1,8 @@
 """A selective state space: a recurrence without a nonlinearity, which can therefore be computed in parallel.
 
-The state h of each step is a share of the state before plus something new, h_t = keep_t * h_(t-1) + write_t, entry by
-entry. Both `keep` and `write` depend on the input alone, and two such steps in a row are again one step of this kind.
+The state h of each step is a share of the state before plus something new, h_t = a_t * h_(t-1) + b_t, entry by entry.
+Both the decay a_t, the share that is kept, and the update b_t depend on the input alone. Two such steps in a row are
+again one step of this kind.
 """
 
 from collections.abc import Callable
@@ -15,43 +16,44 @@ from course_lib.shapes import check_shape
 SMALLEST, LARGEST = 0.001, 0.1  # between them lie the step sizes of an untrained layer
 
 
-def scan_step_by_step(keep: torch.Tensor, write: torch.Tensor) -> torch.Tensor:
-    """Return every state (batch, time, ...) of h_t = keep_t * h_(t-1) + write_t, which begins with h_0 = write_0.
+def scan_step_by_step(decay: torch.Tensor, update: torch.Tensor) -> torch.Tensor:
+    """Return every state (batch, time, ...) of h_t = a_t * h_(t-1) + b_t, which begins with h_0 = b_0.
 
-    `keep` and `write` are (batch, time, ...). Raises ValueError where their shapes differ.
+    `decay` (batch, time, ...) holds the shares a_t, and `update`, of the same shape, what is added, b_t. Raises
+    ValueError where their shapes differ.
 
     >>> scan_step_by_step(torch.tensor([[0.5, 0.5, 0.5]]), torch.tensor([[8.0, 0.0, 1.0]]))
     tensor([[8., 4., 3.]])
     """
-    _check_scan(keep, write)
-    states = [write[:, 0]]  # each (batch, ...)
-    for kept, written in zip(keep.unbind(dim=1)[1:], write.unbind(dim=1)[1:], strict=True):
-        states.append(kept * states[-1] + written)
+    _check_scan(decay, update)
+    states = [update[:, 0]]  # each (batch, ...)
+    for a, b in zip(decay.unbind(dim=1)[1:], update.unbind(dim=1)[1:], strict=True):  # each (batch, ...)
+        states.append(a * states[-1] + b)
     return torch.stack(states, dim=1)  # (batch, time, ...)
 
 
-def scan_by_doubling(keep: torch.Tensor, write: torch.Tensor) -> torch.Tensor:
+def scan_by_doubling(decay: torch.Tensor, update: torch.Tensor) -> torch.Tensor:
     """Return what `scan_step_by_step` does in log2(time) rounds, each of which works on all positions at once.
 
     After a round, every position has gathered twice as many steps: its own, and those of the position that stands as
-    far before as it had gathered. Steps (keep, write) then (keep', write') are the one step (keep keep', keep' write +
-    write'). After Hillis and Steele (1986); Blelloch (1990) needs fewer products. A round has as many products as the
-    whole loop, so this is for devices that compute all positions in the time of one; on a single core, the loop is
-    faster.
+    far before as it had gathered. The step (a, b) and then the step (a', b') are the one step (a a', a' b + b'). After
+    Hillis and Steele (1986); Blelloch (1990) needs fewer products. A round has as many products as the whole loop, so
+    this is for devices that compute all positions in the time of one; on a single core, the loop is faster.
 
     >>> scan_by_doubling(torch.tensor([[0.5, 0.5, 0.5]]), torch.tensor([[8.0, 0.0, 1.0]]))
     tensor([[8., 4., 3.]])
     """
-    time = _check_scan(keep, write)
+    time = _check_scan(decay, update)
     gathered = 1
     while gathered < time:
         # The first positions have gathered all there is, and stay as they are.
-        joined_write = keep[:, gathered:] * write[:, :-gathered] + write[:, gathered:]  # (batch, time - gathered, ...)
-        joined_keep = keep[:, gathered:] * keep[:, :-gathered]  # (batch, time - gathered, ...)
-        write = torch.cat([write[:, :gathered], joined_write], dim=1)  # (batch, time, ...)
-        keep = torch.cat([keep[:, :gathered], joined_keep], dim=1)  # (batch, time, ...)
+        later = decay[:, gathered:]  # (batch, time - gathered, ...)
+        joined_update = later * update[:, :-gathered] + update[:, gathered:]  # (batch, time - gathered, ...)
+        joined_decay = later * decay[:, :-gathered]  # (batch, time - gathered, ...)
+        update = torch.cat([update[:, :gathered], joined_update], dim=1)  # (batch, time, ...)
+        decay = torch.cat([decay[:, :gathered], joined_decay], dim=1)  # (batch, time, ...)
         gathered *= 2
-    return write
+    return update
 
 
 class SelectiveStateSpace(nn.Module):
@@ -85,7 +87,7 @@ class SelectiveStateSpace(nn.Module):
     def forward(self, inputs: torch.Tensor) -> torch.Tensor:
         """Return outputs (batch, time, d_model) of inputs (batch, time, d_model), which see no later input."""
         check_shape(inputs, "batch time d_model", "inputs", d_model=self.d_model)
-        states = self.scan(*self._keep_and_write(inputs))  # (batch, time, d_model, d_state)
+        states = self.scan(*self._decay_and_update(inputs))  # (batch, time, d_model, d_state)
         return self._read(states, inputs)
 
     def step(self, inputs: torch.Tensor, state: torch.Tensor | None = None) -> tuple[torch.Tensor, torch.Tensor]:
@@ -94,18 +96,18 @@ class SelectiveStateSpace(nn.Module):
         `state` is the one before, None at the first step.
         """
         batch = check_shape(inputs, "batch d_model", "inputs", d_model=self.d_model)["batch"]
-        keep, state_now = self._keep_and_write(inputs)  # each (batch, d_model, d_state)
+        decay, state_now = self._decay_and_update(inputs)  # each (batch, d_model, d_state)
         if state is not None:
             sizes = {"batch": batch, "d_model": self.d_model, "d_state": self.d_state}
             check_shape(state, "batch d_model d_state", "state", **sizes)
-            state_now = keep * state + state_now
+            state_now = decay * state + state_now
         return self._read(state_now, inputs), state_now
 
-    def _keep_and_write(self, inputs: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return the share that is kept and what is written, each (..., d_model, d_state), of inputs (..., d_model)."""
+    def _decay_and_update(self, inputs: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return the decay and the update, each (..., d_model, d_state), of inputs (..., d_model)."""
         step_size = functional.softplus(self.to_step_size(inputs)).unsqueeze(-1)  # (..., d_model, 1)
-        keep = (-step_size * self.log_rate.exp()).exp()  # (..., d_model, d_state)
-        return keep, step_size * inputs.unsqueeze(-1) * self.to_write(inputs).unsqueeze(-2)
+        decay = (-step_size * self.log_rate.exp()).exp()  # (..., d_model, d_state)
+        return decay, step_size * inputs.unsqueeze(-1) * self.to_write(inputs).unsqueeze(-2)
 
     def _read(self, state: torch.Tensor, inputs: torch.Tensor) -> torch.Tensor:
         """Return the outputs (..., d_model) that inputs (..., d_model) read of a state (..., d_model, d_state)."""
@@ -114,11 +116,11 @@ class SelectiveStateSpace(nn.Module):
         return self.to_output(gate * (found + self.skip * inputs))  # (..., d_model)
 
 
-def _check_scan(keep: torch.Tensor, write: torch.Tensor) -> int:
-    """Return the time of `keep` and `write`; raise ValueError unless both are (batch, time, ...) of one shape."""
-    if keep.dim() < 2 or keep.shape != write.shape or not keep.shape[1]:
+def _check_scan(decay: torch.Tensor, update: torch.Tensor) -> int:
+    """Return the time of `decay` and `update`; raise ValueError unless both are (batch, time, ...) of one shape."""
+    if decay.dim() < 2 or decay.shape != update.shape or not decay.shape[1]:
         raise ValueError(
-            f"`keep` has shape {tuple(keep.shape)} and `write` {tuple(write.shape)}, expected one shape "
+            f"`decay` has shape {tuple(decay.shape)} and `update` {tuple(update.shape)}, expected one shape "
             "(batch, time, ...), of at least one step"
         )
-    return keep.shape[1]
+    return decay.shape[1]

@@ -41,6 +41,7 @@ def todays_block_beside_2017() -> Diagram:
         entries = [_entry(_badge(letter), words) for letter, words in CHANGES.items()]
         entries.append(_entry(_band(20), "residual stream"))
         entries.append(_entry(_head("1 2", "key", 2 * SQUARE + 2), "read by heads 1 and 2"))
+        entries.append(_entry(Part(34, 20, _own(_edge(34, 20, 0, True))), "no part stands here"))
         across = 3 if side_by_side else 1
         columns = [Group(entries[start::across]) for start in range(across)]
         for each in columns:
@@ -56,11 +57,11 @@ def todays_block_beside_2017() -> Diagram:
         "through N blocks to the logits. Each block has two branches, causal softmax attention and a feed-forward "
         "network, which are added to the stream. Five things differ, and have a letter. A: in 2017 a LayerNorm stands "
         "on the stream after each sum; today an RMSNorm stands on each branch, and one more above the last block. B: "
-        "ReLU between two linear maps, 4d wide, became SwiGLU, 8d/3 wide, in which a gate is multiplied; or, dashed, a "
+        "ReLU between two linear maps, 4d wide, became SwiGLU, 8d/3 wide, in which a gate is multiplied; or a "
         "router that chooses experts. C: sinusoids added to the tokens became RoPE, which rotates queries and keys. "
         f"D: {HEADS} queries with {HEADS} keys and {HEADS} values became {HEADS} queries with {GROUPS} keys and "
         f"{GROUPS} values, each read by {HEADS // GROUPS} heads. E: queries and keys are normalised, which 2017 did "
-        "not do.",
+        "not do. A dashed frame stands where one of the two has no part.",
         arrangement(side_by_side=True),
         narrow=arrangement(side_by_side=False),
     )
@@ -278,7 +279,7 @@ def _experts(network: Group) -> Part:
             arrows.append(_up(square.middle[0], router, square))
     words = lines_of_text(width / 2, 45, "experts\n(SwiGLU)")
     title = _entry(_badge("B"), "or").move(20, 6)
-    edge = Part(width, height, _own(_edge(width, height, 0.06, True)) + words)
+    edge = Part(width, height, _own(_edge(width, height, 0.06)) + words)
     return Group([edge, title, router, *squares, *arrows])
 
 

@@ -93,7 +93,7 @@ def test_each_text_is_as_likely_as_with_the_large_model_alone(monkeypatch, draft
     found = defaultdict(float)
 
     def run():
-        return speculative_decode(draft_logits, last_logits, prompt, 3, None, drafts, end=end, **settings)
+        return speculative_decode(draft_logits, last_logits, prompt, 3, None, drafts=drafts, end=end, **settings)
 
     for outcome, probability in every_outcome(monkeypatch, run):
         found[tuple(outcome.tokens[0, 2:].tolist())] += probability
@@ -127,7 +127,7 @@ def test_at_temperature_0_it_writes_what_greedy_decoding_writes(seed, end):
     (draft_logits, last_logits), prompt = tables(seed, vocab_size=5), torch.tensor([[1, 2]])
     for drafts, max_length in itertools.product((1, 3, 9), (1, 2, 7)):
         outcome = speculative_decode(
-            draft_logits, last_logits, prompt, max_length, torch.Generator(), drafts, temperature=0, end=end
+            draft_logits, last_logits, prompt, max_length, torch.Generator(), drafts=drafts, temperature=0, end=end
         )
         assert torch.equal(outcome.tokens, greedy_decode(next_of(last_logits), prompt, end, max_length))
 
@@ -149,7 +149,7 @@ def test_a_draft_by_the_large_model_itself_is_accepted_whole_and_saves_calls(dra
     last_logits, asked = counted(last_logits)
     draft_logits = next_of(tables(seed=0)[1])
     outcome = speculative_decode(
-        draft_logits, last_logits, torch.tensor([[1, 2]]), max_length, torch.Generator().manual_seed(0), drafts
+        draft_logits, last_logits, torch.tensor([[1, 2]]), max_length, torch.Generator().manual_seed(0), drafts=drafts
     )
     assert outcome.calls == len(asked) == math.ceil(max_length / (drafts + 1))
     assert outcome.accepted == outcome.drafted == max_length - outcome.calls
@@ -160,7 +160,7 @@ def test_a_draft_that_is_always_wrong_costs_a_call_for_each_token():
     always = lambda token: torch.nn.functional.one_hot(torch.tensor(token), 3).double()  # noqa: E731
     last_logits, asked = counted(lambda tokens, last: always(2).expand(1, last, 3))
     outcome = speculative_decode(
-        lambda tokens: always(1)[None], last_logits, torch.tensor([[1]]), 6, torch.Generator(), 2, temperature=0
+        lambda tokens: always(1)[None], last_logits, torch.tensor([[1]]), 6, torch.Generator(), drafts=2, temperature=0
     )
     assert outcome.tokens.tolist() == [[1] + 6 * [2]] and outcome.accepted == 0
     assert outcome.calls == 6 and asked == [3, 3, 3, 3, 2, 1] and outcome.drafted == 2 * 4 + 1
@@ -217,7 +217,8 @@ def test_after_a_rejected_draft_both_models_go_on_from_their_caches(make, drafts
 
     def write(draft_logits, last_logits):
         generator = torch.Generator().manual_seed(0)
-        return speculative_decode(draft_logits, last_logits, prompt, 30, generator, drafts, temperature)
+        settings = {"drafts": drafts, "temperature": temperature}
+        return speculative_decode(draft_logits, last_logits, prompt, 30, generator, **settings)
 
     anew = write(small.next_token_logits, lambda tokens, last: large(tokens)[:, -last:])
     for model in (small, large):

@@ -20,8 +20,8 @@ def close(one, other, tolerance=1e-12):
 
 def draw(time, dtype=torch.float64, rest=(3, 2), seed=0):
     generator = torch.Generator().manual_seed(seed)
-    keep = torch.rand(2, time, *rest, dtype=dtype, generator=generator)
-    return keep, torch.randn(2, time, *rest, dtype=dtype, generator=generator)
+    decay = torch.rand(2, time, *rest, dtype=dtype, generator=generator)
+    return decay, torch.randn(2, time, *rest, dtype=dtype, generator=generator)
 
 
 def layer_and_inputs(time, scan=scan_step_by_step):
@@ -42,18 +42,18 @@ def test_the_scan_is_the_loop(time, dtype, tolerance):
 @pytest.mark.parametrize("scan", SCANS)
 @given(time=st.integers(1, 20), rest=st.lists(st.integers(1, 3), max_size=2), seed=st.integers(0, 2**16))
 def test_both_have_torchs_sums_and_products_as_special_cases(scan, time, rest, seed):
-    keep, write = draw(time, rest=rest, seed=seed)
-    close(scan(torch.ones_like(write), write), write.cumsum(dim=1))
-    assert torch.equal(scan(torch.zeros_like(write), write), write)
-    once = torch.cat([torch.ones_like(write[:, :1]), torch.zeros_like(write[:, 1:])], dim=1)
-    close(scan(keep, once), torch.cat([once[:, :1], keep[:, 1:]], dim=1).cumprod(dim=1))
+    decay, update = draw(time, rest=rest, seed=seed)
+    close(scan(torch.ones_like(update), update), update.cumsum(dim=1))
+    assert torch.equal(scan(torch.zeros_like(update), update), update)
+    once = torch.cat([torch.ones_like(update[:, :1]), torch.zeros_like(update[:, 1:])], dim=1)
+    close(scan(decay, once), torch.cat([once[:, :1], decay[:, 1:]], dim=1).cumprod(dim=1))
 
 
 @pytest.mark.parametrize("scan", SCANS)
 def test_what_forgets_at_once_and_for_long_stays_finite(scan):
     """Where sums of logarithms would divide by a product that is 0."""
-    keep, write = torch.full((1, 3000), 1e-30), torch.ones(1, 3000)
-    assert torch.equal(scan(keep, write), torch.ones(1, 3000))
+    decay, update = torch.full((1, 3000), 1e-30), torch.ones(1, 3000)
+    assert torch.equal(scan(decay, update), torch.ones(1, 3000))
 
 
 @pytest.mark.parametrize("scan", SCANS)
@@ -154,9 +154,12 @@ def test_it_begins_with_many_step_sizes_and_rates():
 @pytest.mark.parametrize(
     ("wrong", "sentence"),
     [
-        (lambda: scan_by_doubling(torch.zeros(2, 3), torch.zeros(2, 4)), "`keep` has shape (2, 3) and `write` (2, 4)"),
+        (
+            lambda: scan_by_doubling(torch.zeros(2, 3), torch.zeros(2, 4)),
+            "`decay` has shape (2, 3) and `update` (2, 4)",
+        ),
         (lambda: scan_step_by_step(torch.zeros(2, 3), torch.zeros(2, 1)), "expected one shape (batch, time, ...)"),
-        (lambda: scan_by_doubling(torch.zeros(3), torch.zeros(3)), "`keep` has shape (3,)"),
+        (lambda: scan_by_doubling(torch.zeros(3), torch.zeros(3)), "`decay` has shape (3,)"),
         (lambda: scan_step_by_step(torch.zeros(3, 0), torch.zeros(3, 0)), "of at least one step"),
         (lambda: SelectiveStateSpace(4, 2)(torch.zeros(2, 3, 5)), "expected (batch, time, d_model=4)"),
         (lambda: SelectiveStateSpace(4, 2)(torch.zeros(3, 4)), "`inputs` has shape (3, 4)"),
