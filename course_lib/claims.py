@@ -92,18 +92,20 @@ def opponent(
             raise ValueError(f'opponent "{name}": {argument} got {measured.value:g}, expected a finite number')
     lead = own.value - theirs.value if higher_is_better else theirs.value - own.value
     spread = math.hypot(own.standard_error, theirs.standard_error)
-    comparison = f"ours {own.text(4)}, {standing(lead, spread)}"  # four digits, since rivals may be close
+    comparison = f"ours {_words(own, 4)}, {standing(lead, spread)}"  # four digits, since rivals may be close
     if not higher_is_better:
         comparison += ", lower is better"
     stands = side(lead, spread)
     beside = {"ahead": "worse", "behind": "better"}.get(stands, stands)  # said of the rival, beside its value
     _record(kind="opponent", name=name, value=theirs.value, ours=own.value, higher_is_better=higher_is_better)
-    _show(Statement("opponent", name, theirs.text(4), comparison, None, beside))
+    _show(Statement("opponent", name, _words(theirs, 4), comparison, None, beside))
 
 
 @contextmanager
-def findings(caption: str) -> Iterator[None]:
+def findings(caption: str, decimals: int | None = None) -> Iterator[None]:
     """Collect what is stated inside, and show it at the end as one table: HTML in Jupyter, plain text elsewhere.
+
+    With `decimals`, every value without a standard error has so many of them; otherwise each has the digits that count.
 
     A claim that breaks inside stops the cell after the table, so that a reader sees the whole of it: BrokenClaim names
     all that broke. Raises ValueError where the caption is empty, where nothing is stated inside, and for a table inside
@@ -117,13 +119,19 @@ def findings(caption: str) -> Iterator[None]:
     claim     exact                     0.9940 (497 of 500)  at least 0.95 ✓
     control   exact, uniform attention  0.210 ± 0.018        at most 0.5 ✓
     opponent  exact, one vector         0.926 ± 0.012        ours 0.9940 (497 of 500), ahead by 5.6 standard errors
+    >>> with findings("Bits a character", decimals=2):
+    ...     claim("with positions", 2.604, at_most=2.8)
+    ...     control("without", 3.1, at_least=3)
+    Bits a character
+    claim    with positions  2.60  at most 2.8 ✓
+    control  without         3.10  at least 3 ✓
     """
     global _table
     if not caption.strip():
         raise ValueError("caption got an empty text, expected words that say what was measured on what")
     if _table is not None:
         raise ValueError(f'findings "{caption}" stands inside of findings "{_table.caption}": end that one first')
-    table = _table = Findings(caption)
+    table = _table = Findings(caption, decimals=decimals)
     try:
         yield
     finally:
@@ -146,10 +154,17 @@ def _state(kind: str, name: str, measured: Measurement, at_least: float | None, 
     holds = measured.value >= at_least if at_least is not None else measured.value <= at_most
     bound = f"at least {at_least:g}" if at_least is not None else f"at most {at_most:g}"
     _record(kind=kind, name=name, value=measured.value, at_least=at_least, at_most=at_most, holds=holds)
-    statement = Statement(kind, name, str(measured), bound, holds)
+    statement = Statement(kind, name, _words(measured, 3), bound, holds)
     if not holds and _table is None:
         raise BrokenClaim(_broken(statement))
     _show(statement)
+
+
+def _words(measured: Measurement, digits: int) -> str:
+    """Return a value as the open table writes it: the same decimals in each row, where the table asks for that."""
+    decimals = None if _table is None else _table.decimals
+    bare = measured.cases is None and measured.error is None
+    return f"{measured.value:.{decimals}f}" if bare and decimals is not None else measured.text(digits)
 
 
 def _broken(statement: Statement) -> str:

@@ -36,8 +36,8 @@ class Statement:
 class Findings:
     """The table of an experiment: HTML in Jupyter and in the book, and plain text in a terminal.
 
-    The text has the bound of every statement. The HTML is for readers: a bound is shown where the value breaks it, and
-    the page of claims lists all of them.
+    With `decimals`, values without a standard error are written with so many. The text has the bound of every
+    statement. The HTML is for readers: a bound is shown where the value breaks it, and the page of claims lists all.
 
     >>> Findings("On 500 scenes", [Statement("claim", "exact captions", "0.991", "at least 0.95", holds=True)])
     On 500 scenes
@@ -46,6 +46,7 @@ class Findings:
 
     caption: str
     statements: list[Statement] = field(default_factory=list)
+    decimals: int | None = None
 
     def __repr__(self) -> str:
         rows = [(each.kind, each.name, each.value, each.verdict) for each in self.statements]
