@@ -36,7 +36,7 @@ from course_lib.schematics.families import (
     masks_of_three_families,
 )
 from course_lib.schematics.generating import context_and_targets, logits_to_a_draw
-from course_lib.schematics.heads import two_heads_step_by_step
+from course_lib.schematics.heads import right_and_wrong_halves, two_heads_step_by_step
 from course_lib.schematics.induction import induction_head
 from course_lib.schematics.masking import (
     causal_and_padding,
@@ -90,7 +90,7 @@ def test_each_drawing_is_described_and_fits_the_column_of_the_book(name):
         logits_to_a_draw,
         *(image_as_a_sequence, hidden_word_from_both_sides),
         one_word_reads_the_picture,
-        right_and_wrong_split,
+        *(right_and_wrong_split, right_and_wrong_halves),
         two_heads_step_by_step,
         *(sinusoids_are_added, arrows_keep_their_angle),
         *(todays_block_beside_2017, routing_to_experts),
@@ -453,6 +453,13 @@ def test_with_two_heads_the_wrong_split_gives_the_third_word_to_position_1(narro
     shown = words(right_and_wrong_split(TOKENS, heads=2, width=4), narrow)
     assert [each for each in shown if re.fullmatch(r"\d [✓✗]", each)] == ["1 ✓", "1 ✓", "1 ✗", "1 ✓", "3 ✗"]
     assert "word 3, “sees”, is later," in shown
+
+
+def test_a_view_alone_gives_each_head_two_words():
+    shown = [word for word in words(right_and_wrong_halves()) if word in TOKENS]
+    right, wrong = shown[:12], shown[12:]
+    assert right == [*TOKENS] * 3  # the rows, and what each head reads
+    assert wrong[4:] == [word for word in TOKENS for _ in range(2)]
 
 
 def test_two_heads_show_all_that_a_pencil_needs_and_each_its_own_average():
