@@ -14,7 +14,6 @@ W_1 = torch.tensor([[1.0, 0, 0, -1], [0, 1, 1, 0], [0, 1, 0, 1], [0, 0, -1, 1]])
 W_2 = torch.tensor([[1.0, 0, 0, 1], [0, 1, 0, 0], [0, 0, 1, 0], [1, 0, 0, 0]])  # (d_model, d_hidden)
 FOLLOWED = TOKENS.index("itself")
 NAMES = {"norm": "layer norm", "attention": "self-attention", "feed_forward": "feed-forward"}
-ROLES = {"norm": "weight", "attention": "query", "feed_forward": "value"}
 UNIT, BLOCKS, ADDED = 26, 4, 0.5  # pixels for a length of 1; how many blocks; what a sublayer adds, in lengths
 
 
@@ -65,19 +64,23 @@ def pre_and_post_norm() -> Diagram:
     done = _steps_of_both_orders()
 
     def tower(order: str) -> Group:
-        """Return a block, upward: each step in a box, what comes out of it above, and two lines around."""
+        """Return a block, upward: each step in a box, what comes out of it above, and two lines around.
+
+        What stands on the residual stream has its colour: in post-norm the norms, too.
+        """
+        ends = "+" if order == "pre" else "norm"  # the last step of each sublayer
+        role = {"+": "memory", "norm": "plain" if order == "pre" else "memory"}
         parts: list[Part] = [text(f"x of “{TOKENS[FOLLOWED]}”")]
         drawn: list[Part | Arrow] = []
         sums, leaves = [], []
         for name, vectors in done[order]:
             if name != "input":
-                step = _plus() if name == "+" else box(NAMES[name], ROLES[name], 130)
+                step = _plus() if name == "+" else box(NAMES[name], role.get(name, "plain"), 130)
                 parts.append(step.above(parts[-1], 20))
                 sums += [step] if name == "+" else []
-            on_the_stream = name in ("input", "+" if order == "pre" else "norm")
-            row = matrix(vectors[FOLLOWED : FOLLOWED + 1], "memory" if on_the_stream else "plain")
+            row = matrix(vectors[FOLLOWED : FOLLOWED + 1], "memory" if name == "input" else role.get(name, "plain"))
             parts.append(row.above(parts[-1], 6 if name == "input" else 20))
-            leaves += [row] if on_the_stream else []
+            leaves += [row] if name in ("input", ends) else []
         drawn += [arrow(one, other) for one, other in zip(parts[1:], parts[2:], strict=False)]
         outside = min(part.bounds[0] for part in parts) - 12  # where the lines around run
         for row, total in zip(leaves, sums, strict=False):
@@ -89,7 +92,7 @@ def pre_and_post_norm() -> Diagram:
 
     def legend() -> Part:
         swatch = rectangle(0, 2, 26, 16, "memory", 0.25, 0.8)
-        words = "the residual stream"
+        words = "on the residual stream (grey: on the branch)"
         return Part(34 + text(words).width, 20, swatch + line_of_text(34, 15, words, "start"))
 
     def arrangement(side_by_side: bool) -> list[Part | Arrow]:
@@ -146,7 +149,7 @@ def residual_stream_of_four_blocks() -> Diagram:
         for position, one in enumerate(bars):
             name = "+A" if position % 2 else "+F"
             above.append(text(name if position else "x").above(one, 3))
-            below.append(text(number(share[order][position])).below(one, 3))
+            below.append(text(f"{share[order][position]:.2f}").below(one, 3))
         brackets = [
             bracket(Group(below[2 * block + 1 : 2 * block + 3]), "bottom", f"block {block + 1}")
             for block in range(BLOCKS)
@@ -168,7 +171,8 @@ def residual_stream_of_four_blocks() -> Diagram:
         return [above, below, legend().below(Group([above, below]), 16, align="start")]
 
     def ends(order: str) -> str:
-        return f"{number(share[order][1])}, {number(share[order][2])} and so on, {number(share[order][-1])} at the end"
+        first, second, *_, last = (f"{each:.2f}" for each in share[order][1:])
+        return f"{first}, {second} and so on, {last} at the end"
 
     return Diagram(
         "The residual stream through four blocks, in pre-norm and in post-norm",
@@ -182,4 +186,4 @@ def residual_stream_of_four_blocks() -> Diagram:
 
 
 def _plus() -> Part:
-    return Part(24, 24, rectangle(0, 0, 24, 24, "plain", 0.12, 1, 1.6, 12) + line_of_text(12, 17, "+"))
+    return Part(24, 24, rectangle(0, 0, 24, 24, "memory", 0.12, 1, 1.6, 12) + line_of_text(12, 17, "+"))

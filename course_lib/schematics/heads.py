@@ -1,14 +1,20 @@
-"""Multi-head attention on the running example: two heads of width 2, their averages side by side, and W_o."""
+"""Multi-head attention on the running example: two heads of width 2, W_o, and what a wrong split does."""
+
+import torch
 
 from course_lib.attention import scaled_dot_product_attention
 from course_lib.data.running_example import TOKENS, W_O, K, Q, V
 from course_lib.diagrams import Arrow, Diagram, Group, Part, arrow, beside, column, frame, matrix, text
+from course_lib.diagrams.matrices import CELL, SHADE
+from course_lib.diagrams.svg import line_of_text, rectangle
 from course_lib.multi_head import merge_heads, split_heads
 
 HEADS = 2
 DOWN = ("bottom", "top")
 LAST = len(TOKENS) - 1  # "itself", the row that the chapter follows
 NUMBERS = "₁₂"
+HALF = 52  # pixels: width of half of a vector, and of a word in a strip
+SHADES = (0.03, SHADE)  # of the two heads
 
 
 def two_heads_step_by_step() -> Diagram:
@@ -103,6 +109,83 @@ def two_heads_step_by_step() -> Diagram:
         parts(narrow=False),
         narrow=parts(narrow=True),
     )
+
+
+def right_and_wrong_halves() -> Diagram:
+    """Draw Chapter 6: which words each of two heads reads, after the right split and after a `view` alone.
+
+    >>> print(right_and_wrong_halves().description[-73:])
+    Head 1 reads the, the, cat and cat; head 2 sees, sees, itself and itself.
+    """
+    time, d_model = Q.shape
+    places = torch.arange(time * d_model).reshape(time, d_model)  # (time, d_model): each number's own place
+    splits = {"split": split_heads(places, HEADS), "view": places.view(HEADS, time, -1)}  # (head, position, d_head)
+
+    def panel(name: str, verdict: str) -> Group:
+        """Return the vectors, cut into halves in the shade of their head, and below what each head reads."""
+        split = splits[name]
+        owner = torch.empty(time * d_model, dtype=torch.long)  # the head that gets each number
+        for head, own in enumerate(split):
+            owner[own.flatten()] = head
+        halves = owner.reshape(time, HEADS, -1)[..., 0].tolist()  # (time, half): both numbers have the same head
+        numbers = [[" ".join(f"{entry:g}" for entry in half) for half in row.chunk(HEADS)] for row in Q]  # (time, half)
+        table = _shaded(numbers, halves)
+        words = [
+            text(token).left_of(table, 8).move(0, (row - (time - 1) / 2) * CELL) for row, token in enumerate(TOKENS)
+        ]
+        strips, titles = [], []
+        for head, own in enumerate(split):
+            read = [TOKENS[first // d_model] for first in own[:, 0].tolist()]
+            strips.append(_shaded([read], [[head] * time]).below(strips[-1] if strips else table, 10 if strips else 54))
+            titles.append(text(f"head {head + 1} reads").left_of(strips[-1], 8))
+        positions = [
+            text(f"{1 + place}").above(strips[0], 2).move((place - (time - 1) / 2) * HALF, 0) for place in range(time)
+        ]
+        label = text("position").above(strips[0], 2)
+        label.move(titles[0].bounds[2] - label.bounds[2], 0)
+        title = text(verdict, strong=True).above(table, 12)
+        return Group([title, table, *words, *strips, *titles, *positions, label])
+
+    def panels() -> tuple[Group, Group]:
+        return (
+            panel("split", "✓ split: each head gets a\nhalf of every word"),
+            panel("view", "✗ view: each head gets both\nhalves of two words"),
+        )
+
+    left, right = panels()
+    right.right_of(left, 30)
+    above, below = panels()
+    below.below(above, 40)
+    listed = {
+        name: "; ".join(
+            f"{'Head' if head == 0 else 'head'} {head + 1}{' reads' if head == 0 else ''} "
+            + ", ".join(TOKENS[first // d_model] for first in own[:-1, 0].tolist())
+            + f" and {TOKENS[own[-1, 0] // d_model]}"
+            for head, own in enumerate(split)
+        )
+        for name, split in splits.items()
+    }
+    return Diagram(
+        "What two heads read after the right split, and after a view alone",
+        "Two tables with the four words in rows, each vector in two halves of two numbers, in the shade of the head "
+        "that gets them. Below, for each head, the words that stand at its positions 1 to 4. Left, the right split: "
+        f"the left halves are head 1's, the right halves head 2's. {listed['split']}. Right, the wrong view: the upper "
+        f"two rows are head 1's, the lower two head 2's. {listed['view']}.",
+        [left, right],
+        narrow=[above, below],
+    )
+
+
+def _shaded(words: list[list[str]], heads: list[list[int]]) -> Part:
+    """Draw a table of words (row, column), each cell in the shade of its head, with a line between heads."""
+    rows, columns = len(words), len(words[0])
+    drawn = ""
+    for i in range(rows):
+        for j in range(columns):
+            x, y = j * HALF, i * CELL
+            drawn += rectangle(x, y, HALF, CELL, "plain", SHADES[heads[i][j]], 0.5)
+            drawn += line_of_text(x + HALF / 2, y + CELL / 2 + 5, words[i][j])
+    return Part(columns * HALF, rows * CELL, drawn + rectangle(0, 0, columns * HALF, rows * CELL, "ink", 0, 1, 1.6))
 
 
 def _cut(drawn: Part) -> Part:

@@ -36,7 +36,7 @@ from course_lib.schematics.families import (
     masks_of_three_families,
 )
 from course_lib.schematics.generating import context_and_targets, logits_to_a_draw
-from course_lib.schematics.heads import two_heads_step_by_step
+from course_lib.schematics.heads import right_and_wrong_halves, two_heads_step_by_step
 from course_lib.schematics.induction import induction_head
 from course_lib.schematics.masking import (
     causal_and_padding,
@@ -91,7 +91,7 @@ def test_each_drawing_is_described_and_fits_the_column_of_the_book(name):
         logits_to_a_draw,
         *(image_as_a_sequence, hidden_word_from_both_sides),
         one_word_reads_the_picture,
-        right_and_wrong_split,
+        *(right_and_wrong_split, right_and_wrong_halves),
         two_heads_step_by_step,
         *(sinusoids_are_added, arrows_keep_their_angle),
         *(todays_block_beside_2017, routing_to_experts),
@@ -290,7 +290,7 @@ def test_both_orders_of_the_block_have_the_same_parts_in_another_order():
 def test_what_four_blocks_leave_of_the_input():
     shown = [word for word in words(residual_stream_of_four_blocks()) if re.fullmatch(r"[0-9.]+", word)]
     pre, post = [1 / (1 + each / 2) for each in range(9)], [1.5**-each for each in range(9)]
-    assert shown == [number(each) for each in pre + post]
+    assert shown == [f"{each:.2f}" for each in pre + post]
 
 
 def test_a_chain_of_four_and_two_layers():
@@ -467,6 +467,13 @@ def test_with_two_heads_the_wrong_split_gives_the_third_word_to_position_1(narro
     shown = words(right_and_wrong_split(TOKENS, heads=2, width=4), narrow)
     assert [each for each in shown if re.fullmatch(r"\d [✓✗]", each)] == ["1 ✓", "1 ✓", "1 ✗", "1 ✓", "3 ✗"]
     assert "word 3, “sees”, is later," in shown
+
+
+def test_a_view_alone_gives_each_head_two_words():
+    shown = [word for word in words(right_and_wrong_halves()) if word in TOKENS]
+    right, wrong = shown[:12], shown[12:]
+    assert right == [*TOKENS] * 3  # the rows, and what each head reads
+    assert wrong[4:] == [word for word in TOKENS for _ in range(2)]
 
 
 def test_two_heads_show_all_that_a_pencil_needs_and_each_its_own_average():
