@@ -31,15 +31,15 @@ class LookUps:
 
 @dataclass(frozen=True)
 class References:
-    """Sets of tokens that point at each other.
+    """Sets of tokens that ask each other.
 
-    names: (set, token), below NAMES and all different within one set. pointers: (set, token), for each token the name
-    of another one. contents: (set, token), below CONTENTS. answers: (set, token), the content of the token pointed to.
+    names: (set, token), below NAMES and all different within one set. requests: (set, token), for each token the name
+    of another one. contents: (set, token), below CONTENTS. answers: (set, token), the content of the token asked.
     targets: (set, token), the position at which that token stands.
     """
 
     names: torch.Tensor
-    pointers: torch.Tensor
+    requests: torch.Tensor
     contents: torch.Tensor
     answers: torch.Tensor
     targets: torch.Tensor
@@ -67,7 +67,7 @@ def draw_references(number: int, generator: torch.Generator, tokens: int = 8) ->
     """Draw `number` sets of `tokens` tokens; raises ValueError for fewer than 2 tokens or more than there are names.
 
     >>> drawn = draw_references(1, torch.Generator().manual_seed(0), tokens=3)
-    >>> drawn.names, drawn.pointers, drawn.contents, drawn.answers
+    >>> drawn.names, drawn.requests, drawn.contents, drawn.answers
     (tensor([[12,  2,  3]]), tensor([[ 2,  3, 12]]), tensor([[3, 6, 9]]), tensor([[6, 9, 3]]))
     """
     if number < 1 or not 2 <= tokens <= NAMES:
@@ -94,12 +94,12 @@ def describe() -> None:
         drawn = draw_look_ups(1, generator, pairs=3)
         pairs = "  ".join(f"{key}:{value}" for key, value in zip(drawn.keys[0], drawn.values[0], strict=True))
         print(f"  {pairs}   {drawn.asked.item()}?  {drawn.answers.item()}")
-    print(f"references: 8 tokens with {NAMES} names and {CONTENTS} contents, each pointing to another (here: 4 tokens)")
+    print(f"references: 8 tokens with {NAMES} names and {CONTENTS} contents, each asking another (here: 4 tokens)")
     drawn = draw_references(1, generator, tokens=4)
-    for name, pointer, content, answer in zip(
-        drawn.names[0], drawn.pointers[0], drawn.contents[0], drawn.answers[0], strict=True
+    for name, request, content, answer in zip(
+        drawn.names[0], drawn.requests[0], drawn.contents[0], drawn.answers[0], strict=True
     ):
-        print(f"  token {name} holds {content} and asks token {pointer}, which holds {answer}")
+        print(f"  token {name} holds {content} and asks token {request}, which holds {answer}")
 
 
 def _different(number: int, count: int, below: int, generator: torch.Generator) -> torch.Tensor:

@@ -32,7 +32,7 @@ def explore_query(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, n
     output, weights = attend(query.unsqueeze(0), key, value)  # (1, 2), (1, n)
     points = {"query": query, "key": key, "value": value, "output": output[0]}
     planes = [
-        _plane("keys", "Keys, and the query q (with a disc)", _arrows(points["key"], names, "key") + _handle(query)),
+        _plane("keys", "Keys, and the query (disc)", _arrows(points["key"], names, "key") + _handle(query)),
         _plane(
             "values", "Values (dots) and the output", _dots(points["value"], names) + _output(value, points["output"])
         ),
@@ -78,7 +78,7 @@ def _handle(query: torch.Tensor) -> str:
     x, y = query.tolist()
     return (
         f'<path class="arrow query" d="M0 0L{x:g} {y:g}"/><circle class="handle" cx="{x:g}" cy="{y:g}" r="0.28"/>'
-        + _label(x, y, "q", "query", right=-24, down=5)
+        + _label(x, y, "q", "query", right=-4, down=4)  # on the disc, where it hides nothing
     )
 
 
@@ -93,7 +93,7 @@ def _output(value: torch.Tensor, output: torch.Tensor) -> str:
     x, y = output.tolist()
     pulls = "".join(f'<path class="pull" d="M{x:.3f} {y:.3f}L{a:g} {b:g}"/>' for a, b in value.tolist())
     dot = f'<circle class="output" cx="{x:.3f}" cy="{y:.3f}" r="0.2"/>'
-    return pulls + dot + _label(x, y, "output", "output", right=-22, down=28)
+    return pulls + dot + _label(x, y, "output", "output", right=-22, down=-16)
 
 
 def _label(x: float, y: float, words: str, role: str, right: int = 8, down: int = -9) -> str:

@@ -7,7 +7,7 @@ from torch import nn
 class LookUpModel(nn.Module):
     """Let every token ask for what another one holds, and give the logits (set, token, contents) of its answer.
 
-    A token is the sum of three embeddings: of its name, of its pointer, which is the name of another token, and of its
+    A token is the sum of three embeddings: of its name, of its request, which is the name of another token, and of its
     content. `attention` takes inputs (set, token, d_model) and returns outputs (set, token, d_value) and weights (set,
     token, token); the weights are returned, too.
 
@@ -22,19 +22,19 @@ class LookUpModel(nn.Module):
     def __init__(self, attention: nn.Module, names: int, contents: int, d_model: int, d_value: int):
         super().__init__()
         self.name = nn.Embedding(names, d_model)
-        self.pointer = nn.Embedding(names, d_model)
+        self.request = nn.Embedding(names, d_model)
         self.content = nn.Embedding(contents, d_model)
         self.attention = attention
         self.to_logits = nn.Linear(d_value, contents)
 
-    def embed(self, names: torch.Tensor, pointers: torch.Tensor, contents: torch.Tensor) -> torch.Tensor:
+    def embed(self, names: torch.Tensor, requests: torch.Tensor, contents: torch.Tensor) -> torch.Tensor:
         """Return the sum of the three embeddings, (set, token, d_model), of numbers (set, token)."""
-        return self.name(names) + self.pointer(pointers) + self.content(contents)
+        return self.name(names) + self.request(requests) + self.content(contents)
 
     def forward(
-        self, names: torch.Tensor, pointers: torch.Tensor, contents: torch.Tensor
+        self, names: torch.Tensor, requests: torch.Tensor, contents: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """Return the logits (set, token, contents) and the attention weights (set, token, token)."""
-        inputs = self.embed(names, pointers, contents)  # (set, token, d_model)
+        inputs = self.embed(names, requests, contents)  # (set, token, d_model)
         output, weights = self.attention(inputs)  # (set, token, d_value)
         return self.to_logits(output), weights

@@ -24,14 +24,14 @@ LAST = len(TOKENS) - 1  # "itself", the row that the chapter follows
 
 
 def token_of_three_parts() -> Diagram:
-    """Draw Chapter 4: a query reads the pointer of a token, a key the name of another one, a value its content.
+    """Draw Chapter 4: a query reads the request of a token, a key the name of another one, a value its content.
 
     >>> token_of_three_parts().size[0] <= 688
     True
     """
 
-    def strip(name: str, pointer: str, content: int) -> list[Part]:
-        parts = (f"name\n{name}", "key"), (f"pointer\n{pointer}", "query"), (f"content\n{content}", "value")
+    def strip(name: str, request: str, content: int) -> list[Part]:
+        parts = (f"name\n{name}", "key"), (f"request\n{request}", "query"), (f"content\n{content}", "value")
         return [box(words, role, width=84) for words, role in parts]
 
     def added(parts: list[Part]) -> Group:
@@ -40,12 +40,12 @@ def token_of_three_parts() -> Diagram:
         return beside(first, text("+", strong=True), second, text("+", strong=True), third, gap=6)
 
     def parts(narrow: bool) -> list[Part | Arrow]:
-        asks, asked = strip("p", "n", 9), strip("n", "g", 4)
+        asks, asked = strip("z", "t", 9), strip("t", "h", 4)
         first, second = added(asks), added(asked)
-        heading = text("token p: the sum of three vectors", strong=True).above(first, 8)
-        query = box("query of p\n“I ask n”", "query").below(asks[1], 44)
-        key, value = box("key of n\n“I am n”", "key", width=92), box("value of n\n“I hold 4”", "value", width=92)
-        other = text("token n", strong=True)
+        heading = text("token z: the sum of three vectors", strong=True).above(first, 8)
+        query = box("query of z\n“I ask t”", "query").below(asks[1], 44)
+        key, value = box("key of t\n“I am t”", "key", width=92), box("value of t\n“I hold 4”", "value", width=92)
+        other = text("token t", strong=True)
         if narrow:
             second.below(first, 290)
         else:
@@ -56,12 +56,12 @@ def token_of_three_parts() -> Diagram:
             for made in (key, value):
                 made.move(0, second.bounds[1] - 44 - made.bounds[3])
             other.below(second, 8)
-            score = arrow(query, key, "score large: n = n", "weight", DOWN)
+            score = arrow(query, key, "score large: t = t", "weight", DOWN)
         else:
             for made in (key, value):
                 made.move(0, query.bounds[1] - made.bounds[1])
             other.above(second, 8)
-            score = arrow(query, key, "score large:\nn = n", "weight", ("right", "left"))
+            score = arrow(query, key, "score large:\nt = t", "weight", ("right", "left"))
         up = ("top", "bottom") if narrow else DOWN
         return [
             *(heading, first, other, second, query, key, value, score),
@@ -72,10 +72,10 @@ def token_of_three_parts() -> Diagram:
 
     return Diagram(
         "What query, key and value have to read",
-        "Two tokens, each the sum of three vectors: name, pointer and content. Token p has the name p, the pointer n "
-        "and the content 9; token n has the name n, the pointer g and the content 4. W_q reads the pointer of p and "
-        "makes the query, “I ask n”. W_k reads the name of n and makes the key, “I am n”. Both say n, so the score is "
-        "large. W_v reads the content of n and makes the value, “I hold 4”.",
+        "Two tokens, each the sum of three vectors: name, request and content. Token z has the name z, the request t "
+        "and the content 9; token t has the name t, the request h and the content 4. W_q reads the request of z and "
+        "makes the query, “I ask t”. W_k reads the name of t and makes the key, “I am t”. Both say t, so the score is "
+        "large. W_v reads the content of t and makes the value, “I hold 4”.",
         parts(narrow=False),
         narrow=parts(narrow=True),
     )
@@ -89,25 +89,25 @@ def ring_of_three() -> Diagram:
     """
 
     def parts(narrow: bool) -> list[Part | Arrow]:
-        p, n, g = (box(f"{one} asks {other}", width=80) for one, other in ("pn", "ng", "gp"))
-        beside(p, n, gap=110)
-        g.below(Group([p, n]), 62)
+        z, t, h = (box(f"{one} asks {other}", width=80) for one, other in ("zt", "th", "hz"))
+        beside(z, t, gap=110)
+        h.below(Group([z, t]), 62)
         arrows = [
-            arrow(p, n, "score 5", "weight", ("right", "left")),
-            arrow(n, g, "score 3", "weight", ("bottom", "right")),
-            arrow(g, p, "score 4", "weight", ("left", "bottom")),
+            arrow(z, t, "score 5", "weight", ("right", "left")),
+            arrow(t, h, "score 3", "weight", ("bottom", "right")),
+            arrow(h, z, "score 4", "weight", ("left", "bottom")),
         ]
         found = text(
-            "p: 5 with n, 4 with g: finds n ✓\ng: 4 with p, 3 with n: finds p ✓\nn: 5 with p, 3 with g: finds p ✗"
+            "z: 5 with t, 4 with h: finds t ✓\nh: 4 with z, 3 with t: finds z ✓\nt: 5 with z, 3 with h: finds z ✗"
         )
-        ring = Group([p, n, g, *arrows])
+        ring = Group([z, t, h, *arrows])
         return [ring, found.below(ring, 16) if narrow else found.right_of(ring, 36)]
 
     return Diagram(
         "A ring of three tokens with symmetric scores",
-        "Three tokens in a triangle: p asks n, n asks g, and g asks p. Each pair has one score: 5 for p and n, 3 for n "
-        "and g, 4 for g and p. The largest score of p is 5, with n, which p asks. The largest of g is 4, with p, which "
-        "g asks. But the largest of n is 5, with p, although n asks g.",
+        "Three tokens in a triangle: z asks t, t asks h, and h asks z. Each pair has one score: 5 for z and t, 3 for t "
+        "and h, 4 for h and z. The largest score of z is 5, with t, which z asks. The largest of h is 4, with z, which "
+        "h asks. But the largest of t is 5, with z, although t asks h.",
         parts(narrow=False),
         narrow=parts(narrow=True),
     )

@@ -34,13 +34,13 @@ def test_a_reference_asks_for_the_content_of_another_token(tokens):
     assert drawn.names.max() < look_ups.NAMES and drawn.contents.max() < look_ups.CONTENTS
     for which in range(200):
         names, contents = drawn.names[which].tolist(), drawn.contents[which].tolist()
-        for token, pointer in enumerate(drawn.pointers[which].tolist()):
-            target = names.index(pointer)
+        for token, request in enumerate(drawn.requests[which].tolist()):
+            target = names.index(request)
             assert target != token and target == drawn.targets[which, token]
             assert drawn.answers[which, token] == contents[target]
 
 
-def test_every_other_token_is_pointed_to_alike():
+def test_every_other_token_is_asked_alike():
     drawn = look_ups.draw_references(4000, generator(), tokens=4)
     shares = torch.nn.functional.one_hot(drawn.targets, 4).float().mean(dim=0)  # (token, target)
     torch.testing.assert_close(shares, (1 - torch.eye(4)) / 3, rtol=0, atol=0.04)  # five standard deviations
