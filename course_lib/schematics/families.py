@@ -1,4 +1,4 @@
-"""The masks of three families of models, what a mask does to a row of weights and to a gap, an image as a sequence."""
+"""The masks of three families of models, what a mask does to one token and to a gap, an image as a sequence."""
 
 from collections import Counter
 from fractions import Fraction
@@ -9,7 +9,7 @@ import torch
 
 from course_lib.data import number_names, number_pairs
 from course_lib.data import patch_example as image
-from course_lib.data.running_example import SOURCE_TOKENS, TOKENS, K, Q
+from course_lib.data.running_example import SOURCE_TOKENS, TOKENS, K, Q, V
 from course_lib.diagrams import (
     Arrow,
     Diagram,
@@ -34,16 +34,13 @@ PAIR, GAP, CLUE = ("sixty", "eight", "|", "acht", "und", "sechzig"), 1, 3  # wha
 
 
 def masks_of_three_families() -> Diagram:
-    """Draw Chapter 12: the masks of an encoder, of a decoder and of both together, and one row of weights.
+    """Draw Chapter 12: the masks of an encoder, of a decoder and of both together.
 
     >>> masks_of_three_families().svg().count("✓")  # 16, 10, and 9 + 12 + 10
     57
     """
     n, m = len(TOKENS), len(SOURCE_TOKENS)
     everything, causal = torch.ones(n, n, dtype=torch.bool), causal_mask(n)  # (query, key) each
-    scaled = Q @ K.T / Q.shape[-1] ** 0.5  # (query, key)
-    weights = torch.stack([masked_softmax(scaled, mask)[SEES] for mask in (everything, causal)])  # (mask, key)
-    hidden = torch.stack([everything[SEES], causal[SEES]])  # (mask, key)
 
     def ticks(mask: torch.Tensor, role: str, rows: tuple[str, ...], columns: tuple[str, ...]) -> Part:
         cells = [["✓" if allowed else "" for allowed in row] for row in mask.tolist()]
@@ -78,34 +75,71 @@ def masks_of_three_families() -> Diagram:
             named(both, "encoder–decoder", "T5"),
         ]
 
-    def one_row() -> tuple[Part, Part]:
-        before = matrix(scaled[SEES : SEES + 1], "weight", "scaled scores of “sees”", ("sees",), TOKENS)
-        after = matrix(weights, "weight", "weights of “sees”", ("encoder-only", "decoder-only"), (), hidden)
-        return before, after
-
     wide = beside(*families(names=False), gap=34)
     for family in wide.parts[1:]:
         family.move(0, wide.parts[0].body[1] - family.body[1])
-    before, after = one_row()
-    before.below(wide, 26, align="start")
-    after.right_of(before, 100)
-    after.move(0, before.body[3] - after.body[3] + 14)
-
-    narrow = column(*families(names=True), gap=26)
-    first, second = one_row()
-    first.below(narrow, 26)
-    second.below(first, 40)
-    second.move(first.middle[0] - second.middle[0], 0)
     return Diagram(
         "Encoder-only, decoder-only, encoder–decoder: who may attend to whom",
         "Grids with a row for each query and a column for each key. A tick says that the query may attend to the key; "
         "what is hidden is hatched. Encoder-only: four tokens, all 16 ticks. Decoder-only: ticks on and below the "
         "diagonal, 10 of 16. Encoder–decoder: three grids; the encoder's three tokens attend to each other, 9 ticks; "
         "the decoder's four tokens attend to all three of the encoder, 12 ticks, by cross-attention, and to "
-        "themselves by a causal mask, 10 ticks. Below, the row of “sees”: its scaled scores 1, 2, 0 and 3 become the "
-        f"weights {_listed(weights[0])} without a mask, and {_listed(weights[1])} with the causal mask.",
-        [wide, before, after, arrow(before, after, "softmax", "weight", ACROSS)],
-        narrow=[narrow, first, second, arrow(first, second, "softmax", "weight", DOWN)],
+        "themselves by a causal mask, 10 ticks.",
+        [wide],
+        narrow=[column(*families(names=True), gap=26)],
+    )
+
+
+def one_token_under_two_masks() -> Diagram:
+    """Draw Chapter 12: one token's way through attention, without a mask and with the causal mask.
+
+    >>> [one_token_under_two_masks().svg().count(f">{output}<") for output in ("1.35", "2.00")]
+    [1, 1]
+    """
+    scores = (Q @ K.T / Q.shape[-1] ** 0.5)[SEES : SEES + 1]  # (1, key)
+    masks = torch.ones(1, len(TOKENS), dtype=torch.bool), causal_mask(len(TOKENS))[SEES : SEES + 1]  # (1, key) each
+    names = ("scores", "exponentials", "weights", "output")
+
+    def numbers(mask: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """Return the exponentials (1, key), the weights (1, key) and the output (1, d_v)."""
+        weights = masked_softmax(scores, mask)
+        return scores.exp().masked_fill(~mask, 0), weights, weights @ V
+
+    def panel(mask: torch.Tensor, title: str, named: bool) -> Group:
+        """Return the four rows below one another, with an arrow from each to the next."""
+        exponentials, weights, output = numbers(mask)
+        rounded = [[f"{each:.1f}".removesuffix(".0") for each in exponentials[0].tolist()]]  # as a pencil writes them
+        by_key = [
+            matrix(row, "weight", "", [name] if named else [], TOKENS, mask)
+            for row, name in zip((scores, rounded, weights), names, strict=False)
+        ]
+        rows = [*by_key, matrix(output, "value", "", names[3:] if named else ())]
+        column(*rows, gap=40)
+        for row in rows:
+            row.move(_middle(rows[0].body) - _middle(row.body), 0)
+        steps = ("exp", f"÷ {exponentials.sum().item():.1f}", "× V")
+        arrows = [arrow(one, other, step, sides=DOWN) for one, other, step in zip(rows, rows[1:], steps, strict=False)]
+        heading = text(title, strong=True).above(rows[0], 8)
+        heading.move(_middle(rows[0].body) - _middle(heading.bounds), 0)
+        return Group([*rows, *arrows, heading])
+
+    def panels(narrow: bool) -> tuple[Group, Group]:
+        return panel(masks[0], "encoder-only:\nno mask", True), panel(masks[1], "decoder-only:\ncausal mask", narrow)
+
+    def values() -> Part:
+        return matrix(V, "value", "V", TOKENS)
+
+    wide = beside(*panels(narrow=False), values(), gap=16)
+    wide.parts[2].move(0, wide.parts[0].bounds[3] - wide.parts[2].bounds[3])
+    outputs = [numbers(mask)[-1][0] for mask in masks]
+    return Diagram(
+        "One token's way through attention, without a mask and with the causal mask",
+        "Two panels, each with four rows for “sees”. Left, no mask: the scores 1, 2, 0 and 3, their exponentials, the "
+        f"weights {_listed(numbers(masks[0])[1][0])}, and the output {_listed(outputs[0])}. Right, causal mask: the "
+        f"score of “itself” is hidden, the weights are {_listed(numbers(masks[1])[1][0, : SEES + 1])} and 0, and the "
+        f"output is {_listed(outputs[1])}. Beside them stand the values V of the four tokens.",
+        [wide],
+        narrow=[column(*panels(narrow=True), values(), gap=34)],
     )
 
 
@@ -264,6 +298,10 @@ def _what_fits_the_gap(seen: torch.Tensor) -> Counter:
         if agrees and pair[GAP] != "|" and (len(pair) == len(PAIR) or not seen[-1]):
             fitting[pair[GAP]] += 1
     return fitting
+
+
+def _middle(bounds: tuple[float, float, float, float]) -> float:
+    return (bounds[0] + bounds[2]) / 2
 
 
 def _listed(weights: torch.Tensor) -> str:

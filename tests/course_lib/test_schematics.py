@@ -34,6 +34,7 @@ from course_lib.schematics.families import (
     hidden_word_from_both_sides,
     image_as_a_sequence,
     masks_of_three_families,
+    one_token_under_two_masks,
 )
 from course_lib.schematics.generating import context_and_targets, logits_to_a_draw
 from course_lib.schematics.heads import right_and_wrong_halves, two_heads_step_by_step
@@ -89,7 +90,7 @@ def test_each_drawing_is_described_and_fits_the_column_of_the_book(name):
         *(growing_cache, softmax_in_two_tiles),
         *(masked_mean_step_by_step, twins_with_and_without_positions),
         logits_to_a_draw,
-        *(image_as_a_sequence, hidden_word_from_both_sides),
+        *(image_as_a_sequence, hidden_word_from_both_sides, one_token_under_two_masks),
         one_word_reads_the_picture,
         *(right_and_wrong_split, right_and_wrong_halves),
         two_heads_step_by_step,
@@ -364,10 +365,20 @@ def test_only_the_encoder_of_a_family_reads_the_future():
     for narrow in (False, True):
         shown = words(masks_of_three_families(), narrow)
         assert shown.count("✓") == 16 + 10 + (9 + 12 + 10)
-        scores = (Q @ K.T / 2)[TOKENS.index("sees")]
-        weights = [*torch.softmax(scores, dim=0).tolist(), *torch.softmax(scores[:3], dim=0).tolist()]
-        drawn = [word for word in shown if re.fullmatch(r"0\.\d\d", word)]
-        assert sorted(drawn) == sorted(map(number, weights))
+
+
+@pytest.mark.parametrize("narrow", [False, True])
+def test_one_token_has_two_outputs_under_two_masks(narrow):
+    scores = (Q @ K.T / 2)[TOKENS.index("sees")]
+    expected = list(V.flatten())
+    for seen in (4, 3):  # without a mask, and with the causal mask
+        exponentials = scores[:seen].exp()
+        weights = exponentials / exponentials.sum()
+        expected += [*scores[:seen], *weights, *(weights @ V[:seen])]
+    rounded = ["2.7", "7.4", "1", "20.1", "2.7", "7.4", "1"]
+    drawn = [word for word in words(one_token_under_two_masks(), narrow) if re.fullmatch(r"[\d.]+", word)]
+    assert sorted(drawn) == sorted([*rounded, *(number(float(each)) for each in expected)])
+    assert {"÷ 31.2", "÷ 11.1"} <= set(words(one_token_under_two_masks(), narrow))
 
 
 def test_an_image_becomes_the_rows_that_a_pencil_gives():
