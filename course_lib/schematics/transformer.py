@@ -111,28 +111,29 @@ def encoder_and_decoder() -> Diagram:
 
 
 def cross_attention_step_by_step() -> Diagram:
-    """Draw Chapter 9: the four vectors of the target read the three of the memory; the row to write "sees" is framed.
+    """Draw Chapter 9: the four vectors of the target read the three of the memory; the row "cat" is framed.
 
     >>> print(cross_attention_step_by_step().description[-65:])
     to write “sees”, the decoder gives 0.58 of the weight to “videt”.
     """
     key, value = MEMORY @ W_K.T, MEMORY @ W_V.T  # (source, d_key), (source, d_value)
     output, weights = scaled_dot_product_attention(Q, key, value)  # (time, d_value), (time, source)
-    written = (*TOKENS[1:], "end")  # a row has the name of the token that is to be written
-    sees, videt = written.index("sees"), SOURCE_TOKENS.index("videt")
+    cat, videt = TOKENS.index("cat"), SOURCE_TOKENS.index("videt")
+    # A row has the name of the token that was read, as in Chapter 4; where there is room, outputs say what they write.
+    written = [f"{token} → {following}" for token, following in zip(TOKENS, WRITTEN[1:], strict=True)]
 
-    def parts(**names: Sequence[str]) -> dict[str, Part]:
+    def parts(outputs: Sequence[str], **names: Sequence[str]) -> dict[str, Part]:
         """Return all matrices, each row with its name; `names` are those of the divided scores."""
         return {
-            "x": matrix(X, title="X", rows=written, highlight=sees),
+            "x": matrix(X, title="X", rows=TOKENS, highlight=cat),
             "z": matrix(MEMORY, "memory", "Z", rows=SOURCE_TOKENS),
-            "q": matrix(Q, "query", "Q", rows=written, highlight=sees),
+            "q": matrix(Q, "query", "Q", rows=TOKENS, highlight=cat),
             "k": matrix(key, "key", "K", rows=SOURCE_TOKENS),
             "v": matrix(value, "value", "V", rows=SOURCE_TOKENS),
-            "s": matrix(Q @ key.T, "weight", "Q Kᵀ", written, SOURCE_TOKENS, highlight=sees),
-            "t": matrix(Q @ key.T / 2, "weight", "Q Kᵀ / 2", highlight=sees, **names),
-            "a": matrix(weights, "weight", "A", written, SOURCE_TOKENS, highlight=sees),
-            "y": matrix(output, "value", "Y = A V", written, highlight=sees),
+            "s": matrix(Q @ key.T, "weight", "Q Kᵀ", TOKENS, SOURCE_TOKENS, highlight=cat),
+            "t": matrix(Q @ key.T / 2, "weight", "Q Kᵀ / 2", highlight=cat, **names),
+            "a": matrix(weights, "weight", "A", TOKENS, SOURCE_TOKENS, highlight=cat),
+            "y": matrix(output, "value", "Y = A V", outputs, highlight=cat),
         }
 
     def finish(x, z, q, k, v, s, t, a, y, narrow: bool) -> list[Part | Arrow]:
@@ -142,6 +143,7 @@ def cross_attention_step_by_step() -> Diagram:
             label = text("W_v", "value", strong=True).below(k, 22)
             label.move(k.bounds[2] - label.bounds[2], 0)
             of_values = [label, arrow(z, v, role="value", sides=("right", "right"), reach=4)]
+            of_values += [text("the row “cat” writes “sees”").below(y, 8)]
         else:
             all_rows = bracket(v, "right", "")
             of_values = [all_rows, arrow(z, v, "W_v", "value", DOWN)]
@@ -159,7 +161,7 @@ def cross_attention_step_by_step() -> Diagram:
         ]
 
     # Beside each other, the three matrices share their rows' names; below each other, those of their columns.
-    wide, narrow = parts(columns=SOURCE_TOKENS), parts(rows=written)
+    wide, narrow = parts(written, columns=SOURCE_TOKENS), parts(TOKENS, rows=TOKENS)
     beside(wide["s"], wide["t"], gap=44)
     wide["a"].right_of(wide["t"], 74)
     wide["y"].below(wide["a"], 40)
@@ -179,12 +181,13 @@ def cross_attention_step_by_step() -> Diagram:
         narrow[part].move(narrow["y"].bounds[0] - narrow[part].bounds[0], 0)
     return Diagram(
         "Cross-attention, step by step: four target vectors read three rows of memory",
-        "X has a row for each of four positions, named by the token that is to be written. It becomes the queries Q. "
+        "X has a row for each of the four tokens that were read: the, cat, sees, itself. It becomes the queries Q. "
         "The memory Z has three rows, for feles, se and videt, and becomes the keys K and the values V. Q times K "
         "transposed is 4 by 3, a score for each query and key. Divided by the root of 4, and passed through a softmax "
-        "by row, the scores become the weights A. A times V is the output, 4 by 4. The row of “sees” is framed: its "
+        "by row, the scores become the weights A. A times V is the output, 4 by 4; its rows also say which token they "
+        "write: cat, sees, itself, and the end token. The row of “cat”, which writes “sees”, is framed: its "
         "scores 2, 2 and 4 become 1, 1 and 2, and "
-        f"to write “sees”, the decoder gives {weights[sees, videt]:.2f} of the weight to “videt”.",
+        f"to write “sees”, the decoder gives {weights[cat, videt]:.2f} of the weight to “videt”.",
         finish(**wide, narrow=False),
         narrow=finish(**narrow, narrow=True),
     )
