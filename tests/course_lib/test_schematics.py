@@ -317,15 +317,15 @@ def test_with_one_matrix_for_both_the_longest_query_scores_itself_highest():
 def test_what_a_query_reads_says_the_same_as_what_a_key_reads():
     for narrow in (False, True):
         shown = words(token_of_three_parts(), narrow)
-        assert {"“I ask n”", "“I am n”", "“I hold 4”"} <= set(shown) and shown.count("n") == 2
+        assert {"“I ask t”", "“I am t”", "“I hold 4”"} <= set(shown) and shown.count("t") == 2
         assert {"Wq", "Wk", "Wv"} <= set(shown)
 
 
 def test_in_a_ring_with_symmetric_scores_one_token_does_not_find_whom_it_asks():
-    scores = torch.tensor([[0, 5, 4], [5, 0, 3], [4, 3, 0]])  # of p, n and g
+    scores = torch.tensor([[0, 5, 4], [5, 0, 3], [4, 3, 0]])  # of z, t and h
     assert torch.equal(scores, scores.T) and scores.argmax(dim=1).tolist() == [1, 0, 0]
     shown = words(ring_of_three())
-    assert sum(each.endswith("✓") for each in shown) == 2 and "n: 5 with p, 3 with g: finds p ✗" in shown
+    assert sum(each.endswith("✓") for each in shown) == 2 and "t: 5 with z, 3 with h: finds z ✗" in shown
 
 
 def test_each_step_of_decoding_shows_one_more_key_and_value_and_ends_with_what_attention_gives():
