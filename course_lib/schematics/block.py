@@ -90,10 +90,9 @@ def pre_and_post_norm() -> Diagram:
         title = text(f"{order}-norm", strong=True).above(parts[-1], 14)
         return Group([*parts, *drawn, title])
 
-    def legend() -> Part:
-        swatch = rectangle(0, 2, 26, 16, "memory", 0.25, 0.8)
-        words = "on the residual stream (grey: on the branch)"
-        return Part(34 + text(words).width, 20, swatch + line_of_text(34, 15, words, "start"))
+    def legend() -> list[Part]:
+        swatch = Part(26, 16, rectangle(0, 0, 26, 16, "memory", 0.25, 0.8))
+        return [swatch, text("on the residual stream\n(grey: on the branch)").right_of(swatch, 8)]
 
     def arrangement(side_by_side: bool) -> list[Part | Arrow]:
         """Return both towers with the legend below."""
@@ -102,7 +101,7 @@ def pre_and_post_norm() -> Diagram:
             right.right_of(left, 70)
         else:
             right.below(left, 50)
-        return [left, right, legend().below(Group([left, right]), 16)]
+        return [left, right, Group(legend()).below(Group([left, right]), 16)]
 
     def read_out(order: str) -> str:
         values = done[order][-1][1][FOLLOWED].tolist()
