@@ -21,8 +21,8 @@ function explore(kind, build) {
 const keptApart = {}; // file: data, filled by the files themselves, since a page on a disk may not fetch JSON
 
 function whenNear(part, act) {
-  const watch = ([{ isIntersecting }], observer) => {
-    if (!isIntersecting) return;
+  const watch = (entries, observer) => {
+    if (!entries.some((entry) => entry.isIntersecting)) return;
     observer.disconnect();
     act();
   };

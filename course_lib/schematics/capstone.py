@@ -1,14 +1,12 @@
 """The captioner of Chapter 15: its parts with the exercises that made them, and one step of it with numbers."""
 
-from collections.abc import Sequence
-
 import torch
 
 from course_lib.attention import scaled_dot_product_attention
 from course_lib.data.image_example import FEATURE_NAMES, FEATURES, QUERY, TO_LOGITS, WORDS
 from course_lib.diagrams import Arrow, Diagram, Group, Part, arrow, box, frame, matrix, shape_of, text
-from course_lib.diagrams.matrices import CELL, SHADE
-from course_lib.diagrams.svg import line_of_text, rectangle
+from course_lib.diagrams.matrices import CELL
+from course_lib.diagrams.pieces import PIECE, pieces
 from course_lib.models.caption_transformer import CaptionTransformer
 from course_lib.multi_head import split_heads
 
@@ -18,8 +16,6 @@ UP = ("top", "bottom")
 DOWN = ("bottom", "top")
 READ = ("<start>", *CAPTION)
 HEADS = 4
-SHADES = tuple(0.04 + SHADE * part for part in (0.0, 0.72, 0.3, 1.0))  # neighbours differ most
-PIECE = 52  # pixels: width of what a head gets of a vector
 
 
 def captioner_of_exercises() -> Diagram:
@@ -159,18 +155,16 @@ def one_word_reads_the_picture() -> Diagram:
     )
 
 
-def right_and_wrong_split(words_read: Sequence[str] = READ, heads: int = HEADS, width: int | None = None) -> Diagram:
-    """Draw Chapters 6 and 15: the vectors of words cut into heads, and the `reshape` that cuts in reading order.
+def right_and_wrong_split() -> Diagram:
+    """Draw Chapter 15: the vectors of words cut into heads, and the `reshape` that cuts in reading order.
 
     >>> print(right_and_wrong_split().description[-76:])
     2, 4 and 5: the causal mask does not hide these later words from position 1.
-    >>> print(right_and_wrong_split(("the", "cat", "sees", "itself"), heads=2, width=4).description[-79:])
-    1 and of word 3: the causal mask does not hide this later word from position 1.
     """
-    time, width = len(words_read), width or CaptionTransformer(vocab_size=12).d_model
+    time, width = len(READ), CaptionTransformer(vocab_size=12).d_model
     place = torch.arange(time * width).reshape(time, width)  # (time, width): each number's own place
-    right = split_heads(place, heads)  # (head, position, d_head)
-    wrong = place.reshape(heads, time, width // heads)  # (head, position, d_head)
+    right = split_heads(place, HEADS)  # (head, position, d_head)
+    wrong = place.reshape(HEADS, time, width // HEADS)  # (head, position, d_head)
 
     def first_position(split: torch.Tensor) -> list[int]:
         """Return, for each head, the word from which its position 1 comes, counted from 1."""
@@ -180,32 +174,30 @@ def right_and_wrong_split(words_read: Sequence[str] = READ, heads: int = HEADS, 
         """Return the table, cut this way, and below it what position 1 of each head is; heads named above or beside."""
         head, position = _owners(split)
         labels = [["1 ✗" if at == 1 < row else str(at) for at in of] for row, of in enumerate(position, start=1)]
-        table = _pieces(head, position, labels)
-        words = [text(f"{word} {number}") for number, word in enumerate(words_read, start=1)]
+        table = pieces(head, labels, [[at == 1 for at in of] for of in position])
+        words = [text(f"{word} {number}") for number, word in enumerate(READ, start=1)]
         for row, word in enumerate(words):
             word.left_of(table, 8).move(0, (row - (time - 1) / 2) * CELL)
-        names = [text(f"head {1 + each}") for each in range(heads)]
+        names = [text(f"head {1 + each}") for each in range(HEADS)]
         for each, name in enumerate(names):
             if above:
-                name.above(table, 2).move((each - (heads - 1) / 2) * PIECE, 0)
+                name.above(table, 2).move((each - (HEADS - 1) / 2) * PIECE, 0)
             else:  # level with its pieces of the last column
                 rows = [row for row in range(time) if head[row][-1] == each]
                 name.right_of(table, 6).move(0, (sum(rows) / len(rows) - (time - 1) / 2) * CELL)
         came_from = first_position(split)
         marked = [f"{word} {'✓' if word == 1 else '✗'}" for word in came_from]
-        got = _pieces([list(range(heads))], [[1] * heads], [marked]).below(table, 62)
-        columns = [text(f"head {1 + each}") for each in range(heads)]
+        got = pieces([list(range(HEADS))], [marked], [[True] * HEADS]).below(table, 62)
+        columns = [text(f"head {1 + each}") for each in range(HEADS)]
         for each, name in enumerate(columns):
-            name.above(got, 2).move((each - (heads - 1) / 2) * PIECE, 0)
+            name.above(got, 2).move((each - (HEADS - 1) / 2) * PIECE, 0)
         label = text("position 1\ngets word").left_of(got, 8)
         title = text(verdict, strong=True).above(table, 32)
         drawn = [table, *words, *names, got, *columns, label, title]
         drawn.append(arrow(table, Group(columns), "framed pieces", sides=DOWN))
         last = came_from[-1]
         if last > 1:
-            note = text(f"word {last}, “{words_read[last - 1]}”, is later,\nand the mask does not hide it").below(
-                got, 28
-            )
+            note = text(f"word {last}, “{READ[last - 1]}”, is later,\nand the mask does not hide it").below(got, 28)
             note.move(got.bounds[2] + 26 - note.bounds[2], 0)
             end, start = (Part(0, 0).move(got.bounds[2] - PIECE / 2, y) for y in (got.bounds[3], note.bounds[1]))
             drawn += [note, start, end, arrow(start, end, sides=UP)]
@@ -217,7 +209,7 @@ def right_and_wrong_split(words_read: Sequence[str] = READ, heads: int = HEADS, 
             panel(wrong, "✗ wrong reshape: the same\nnumbers in reading order", above=False),
         )
 
-    size, share = width // heads, time / heads
+    size = width // HEADS
     below = f"one cell: {size} numbers of the vector of a word\n"
     below += "number in a cell: the position for which its head takes it"
     one, other = panels()
@@ -227,31 +219,19 @@ def right_and_wrong_split(words_read: Sequence[str] = READ, heads: int = HEADS, 
     second.below(first, 36)
     second.move(first.body[0] - second.body[0], 0)
     stacked = Group([first, second])
-    rows = "a row and a half" if share == 1.5 else f"{_in_words(share)} rows"
-    later = [str(word) for word in first_position(wrong) if word > 1]
-    named = f"words {', '.join(later[:-1])} and {later[-1]}" if len(later) > 1 else f"word {later[0]}"
-    these = "these later words" if len(later) > 1 else "this later word"
+    *some, latest = [str(word) for word in first_position(wrong) if word > 1]
     return Diagram(
         "The right split into heads, and the reshape that cuts in reading order",
-        f"Two tables with a row for each of {time} words, {', '.join(words_read)}, and {heads} pieces of {size} "
+        f"Two tables with a row for each of {time} words, {', '.join(READ)}, and {HEADS} pieces of {size} "
         "numbers in a row. Each piece has the shade of its head and the number of the position for which this head "
         "takes it. Left, the right split: each head gets one column, a piece of every word, and the numbers in a row "
         "are all that of the word. Right, the wrong reshape: each head gets the same count of pieces in reading order, "
-        f"{rows}, numbered 1 to {time}. What position 1 gets is framed: left, {_in_words(heads)} pieces of "
-        f"word 1; right, pieces of word {first_position(wrong)[0]} and of {named}: the causal mask does not hide "
-        f"{these} from position 1.",
+        f"a row and a half, numbered 1 to {time}. What position 1 gets is framed: left, four pieces of word 1; right, "
+        f"pieces of word {first_position(wrong)[0]} and of words {', '.join(some)} and {latest}: the causal mask does "
+        "not hide these later words from position 1.",
         [both, text(below).below(both, 16)],
         narrow=[stacked, text(below.replace("position ", "position\n")).below(stacked, 16)],
     )
-
-
-def _in_words(count: float) -> str:
-    """Write a count as in a sentence, where there is a word for it.
-
-    >>> _in_words(4), _in_words(7)
-    ('four', '7')
-    """
-    return {2: "two", 3: "three", 4: "four"}.get(count, f"{count:g}")
 
 
 def _owners(split: torch.Tensor) -> tuple[list[list[int]], list[list[int]]]:
@@ -261,31 +241,6 @@ def _owners(split: torch.Tensor) -> tuple[list[list[int]], list[list[int]]]:
     assert torch.equal(pieces, (split // size).amax(dim=-1))  # no position gets parts of two pieces
     order = pieces.flatten().argsort().reshape(time, heads)  # (word, piece)
     return (order // time).tolist(), (order % time + 1).tolist()
-
-
-def _pieces(head: list[list[int]], position: list[list[int]], labels: list[list[str]]) -> Part:
-    """Draw a table of pieces (word, piece) in the shades of their heads, with lines between heads.
-
-    The pieces of position 1 are framed.
-    """
-    rows, columns = len(head), len(head[0])
-    drawn, frames, lines = [], [], ""
-    for i in range(rows):
-        for j in range(columns):
-            x, y = j * PIECE, i * CELL
-            drawn.append(rectangle(x, y, PIECE, CELL, "plain", SHADES[head[i][j]], 0.3))
-            first = position[i][j] == 1
-            look = "strong" if first else ""
-            drawn.append(line_of_text(x + PIECE / 2, y + CELL / 2 + 5, labels[i][j], look=look))
-            if first:
-                frames.append(rectangle(x + 2, y + 2, PIECE - 4, CELL - 4, "ink", 0, 1, 2.5, 3))
-            if j + 1 < columns and head[i][j] != head[i][j + 1]:
-                lines += f"M{x + PIECE} {y}V{y + CELL}"
-            if i + 1 < rows and head[i][j] != head[i + 1][j]:
-                lines += f"M{x} {y + CELL}H{x + PIECE}"
-    lines += f"M0 0H{columns * PIECE}V{rows * CELL}H0Z"
-    edges = f'<path class="line" d="{lines}" style="stroke:var(--ink)"/>'
-    return Part(columns * PIECE, rows * CELL, "".join([*drawn, edges, *frames]))
 
 
 def _dot() -> Part:

@@ -116,11 +116,11 @@ def one_token_under_two_masks() -> Diagram:
         rows = [*by_key, matrix(output, "value", "", names[3:] if named else ())]
         column(*rows, gap=40)
         for row in rows:
-            row.move(_middle(rows[0].body) - _middle(row.body), 0)
+            row.move(rows[0].middle[0] - row.middle[0], 0)
         steps = ("exp", f"÷ {exponentials.sum().item():.1f}", "× V")
         arrows = [arrow(one, other, step, sides=DOWN) for one, other, step in zip(rows, rows[1:], steps, strict=False)]
         heading = text(title, strong=True).above(rows[0], 8)
-        heading.move(_middle(rows[0].body) - _middle(heading.bounds), 0)
+        heading.move(rows[0].middle[0] - heading.middle[0], 0)
         return Group([*rows, *arrows, heading])
 
     def panels(narrow: bool) -> tuple[Group, Group]:
@@ -298,10 +298,6 @@ def _what_fits_the_gap(seen: torch.Tensor) -> Counter:
         if agrees and pair[GAP] != "|" and (len(pair) == len(PAIR) or not seen[-1]):
             fitting[pair[GAP]] += 1
     return fitting
-
-
-def _middle(bounds: tuple[float, float, float, float]) -> float:
-    return (bounds[0] + bounds[2]) / 2
 
 
 def _listed(weights: torch.Tensor) -> str:

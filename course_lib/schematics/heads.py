@@ -5,16 +5,14 @@ import torch
 from course_lib.attention import scaled_dot_product_attention
 from course_lib.data.running_example import TOKENS, W_O, K, Q, V
 from course_lib.diagrams import Arrow, Diagram, Group, Part, arrow, beside, column, frame, matrix, text
-from course_lib.diagrams.matrices import CELL, SHADE
-from course_lib.diagrams.svg import line_of_text, rectangle
+from course_lib.diagrams.matrices import CELL
+from course_lib.diagrams.pieces import PIECE, pieces
 from course_lib.multi_head import merge_heads, split_heads
 
 HEADS = 2
 DOWN = ("bottom", "top")
 LAST = len(TOKENS) - 1  # "itself", the row that the chapter follows
 NUMBERS = "₁₂"
-HALF = 52  # pixels: width of half of a vector, and of a word in a strip
-SHADES = (0.03, SHADE)  # of the two heads
 
 
 def two_heads_step_by_step() -> Diagram:
@@ -129,17 +127,17 @@ def right_and_wrong_halves() -> Diagram:
             owner[own.flatten()] = head
         halves = owner.reshape(time, HEADS, -1)[..., 0].tolist()  # (time, half): both numbers have the same head
         numbers = [[" ".join(f"{entry:g}" for entry in half) for half in row.chunk(HEADS)] for row in Q]  # (time, half)
-        table = _shaded(numbers, halves)
+        table = pieces(halves, numbers)
         words = [
             text(token).left_of(table, 8).move(0, (row - (time - 1) / 2) * CELL) for row, token in enumerate(TOKENS)
         ]
         strips, titles = [], []
         for head, own in enumerate(split):
             read = [TOKENS[first // d_model] for first in own[:, 0].tolist()]
-            strips.append(_shaded([read], [[head] * time]).below(strips[-1] if strips else table, 10 if strips else 54))
+            strips.append(pieces([[head] * time], [read]).below(strips[-1] if strips else table, 10 if strips else 54))
             titles.append(text(f"head {head + 1} reads").left_of(strips[-1], 8))
         positions = [
-            text(f"{1 + place}").above(strips[0], 2).move((place - (time - 1) / 2) * HALF, 0) for place in range(time)
+            text(f"{1 + place}").above(strips[0], 2).move((place - (time - 1) / 2) * PIECE, 0) for place in range(time)
         ]
         label = text("position").above(strips[0], 2)
         label.move(titles[0].bounds[2] - label.bounds[2], 0)
@@ -174,18 +172,6 @@ def right_and_wrong_halves() -> Diagram:
         [left, right],
         narrow=[above, below],
     )
-
-
-def _shaded(words: list[list[str]], heads: list[list[int]]) -> Part:
-    """Draw a table of words (row, column), each cell in the shade of its head, with a line between heads."""
-    rows, columns = len(words), len(words[0])
-    drawn = ""
-    for i in range(rows):
-        for j in range(columns):
-            x, y = j * HALF, i * CELL
-            drawn += rectangle(x, y, HALF, CELL, "plain", SHADES[heads[i][j]], 0.5)
-            drawn += line_of_text(x + HALF / 2, y + CELL / 2 + 5, words[i][j])
-    return Part(columns * HALF, rows * CELL, drawn + rectangle(0, 0, columns * HALF, rows * CELL, "ink", 0, 1, 1.6))
 
 
 def _cut(drawn: Part) -> Part:

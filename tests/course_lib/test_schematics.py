@@ -472,14 +472,6 @@ def test_the_wrong_split_counts_its_positions_in_reading_order():
     assert wrong == [*"123456"] * 4
 
 
-@pytest.mark.parametrize("narrow", [False, True])
-def test_with_two_heads_the_wrong_split_gives_the_third_word_to_position_1(narrow):
-    assert Q.reshape(2, 4, 2)[1, 0].tolist() == Q[2, :2].tolist()
-    shown = words(right_and_wrong_split(TOKENS, heads=2, width=4), narrow)
-    assert [each for each in shown if re.fullmatch(r"\d [✓✗]", each)] == ["1 ✓", "1 ✓", "1 ✗", "1 ✓", "3 ✗"]
-    assert "word 3, “sees”, is later," in shown
-
-
 def test_a_view_alone_gives_each_head_two_words():
     shown = [word for word in words(right_and_wrong_halves()) if word in TOKENS]
     right, wrong = shown[:12], shown[12:]
