@@ -6,16 +6,17 @@ from benchmarks.implementations import Sizes
 from benchmarks.measuring import Candidate
 
 SIDE = 1024  # rows and columns of the matrices of the peak; measured in the same rounds as the steps
-PEAK = f"a product of matrices of {SIDE} by {SIDE}"
 
 
-def matrix_product() -> Candidate:
-    """Return what is as fast as this processor gets: one large product in float32, on one thread."""
-    one, other, product = (torch.randn(SIDE, SIDE) for _ in range(3))
-    return Candidate(PEAK, lambda: torch.mm(one, other, out=product))
+def matrix_product(side: int = SIDE, device: str = "cpu", dtype: torch.dtype = torch.float32) -> Candidate:
+    """Return what is as fast as this processor gets: one large product of matrices, on one thread or one GPU."""
+    one, other, product = (torch.randn(side, side, device=device, dtype=dtype) for _ in range(3))
+    return Candidate(f"a product of matrices of {side} by {side}", lambda: torch.mm(one, other, out=product))
 
 
-def utilisation(parameters: int, sizes: Sizes, batch: int, time: int, step: float, peak: float) -> float:
+def utilisation(
+    parameters: int, sizes: Sizes, batch: int, time: int, step: float, peak: float, side: int = SIDE
+) -> float:
     """Return the share of the peak that a step of `step` seconds uses, where the product took `peak` seconds.
 
     A step needs 6 operations for each parameter and token: 2 on the way forward and 4 on the way back. Attention needs
@@ -27,4 +28,4 @@ def utilisation(parameters: int, sizes: Sizes, batch: int, time: int, step: floa
     """
     tokens = batch * time
     needed = 6 * parameters * tokens + 6 * sizes.layers * sizes.width * time * tokens
-    return (needed / step) / (2 * SIDE**3 / peak)
+    return (needed / step) / (2 * side**3 / peak)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 import torch
 from torch import nn
 
-from benchmarks.flops import PEAK, matrix_product, utilisation
+from benchmarks.flops import matrix_product, utilisation
 from benchmarks.implementations import Sizes, Trainable, gather
 from benchmarks.measuring import Candidate, interleave, ratio_of, summarise
 from benchmarks.results import Goal, Row
@@ -49,10 +49,11 @@ def training_row(sizes: Sizes, batch: int, time: int, seconds: float) -> tuple[R
     steps["ours"] = course_step(models["ours"].module, inputs, targets)
     candidates = [Candidate(name, step) for name, step in steps.items()]
     title = f"{time} positions, batch of {batch}"
-    times = interleave([*candidates, matrix_product()], seconds, title=title)
+    product = matrix_product()
+    times = interleave([*candidates, product], seconds, title=title)
     row = Row(f"{title}, width {sizes.width}, {sizes.layers} layers", summarise(times, beside=list(steps)), notes=notes)
-    row.measured.remove(row.find(PEAK))
-    peak = min(times[PEAK])
+    row.measured.remove(row.find(product.name))
+    peak = min(times[product.name])
     used = {}
     for each in row.measured:
         parameters = sum(parameter.numel() for parameter in models[each.name].module.parameters())

@@ -7,9 +7,8 @@ from functools import cached_property
 
 import torch
 
-from course_lib.losses import token_losses
 from course_lib.models.captioner import Captioner
-from course_lib.runs.task import Batch, Measured, TrainingTask, full
+from course_lib.runs.task import Batch, Measured, TrainingTask
 
 QUICK = 200  # pictures are looked at in each evaluation
 SHOWN = 6
@@ -42,7 +41,7 @@ class Captioning(TrainingTask):
         """Return the summed losses of all words but <start>, each given those before it."""
         images, captions = batch
         logits, _ = model(images, captions[:, :-1])  # (row, time, vocab)
-        losses = token_losses(full(logits), captions[:, 1:])  # (row, time)
+        losses = self.token_losses(logits, captions[:, 1:])  # (row, time)
         return losses.sum(), losses.numel()
 
     @torch.no_grad()

@@ -7,9 +7,8 @@ import torch
 from torch.nn.utils.rnn import pad_sequence
 
 from course_lib.data.vocabularies import PADDING, UNKNOWN
-from course_lib.losses import token_losses
 from course_lib.models.classifier import SequenceClassifier
-from course_lib.runs.task import Batch, Measured, TrainingTask, full
+from course_lib.runs.task import Batch, Measured, TrainingTask
 
 QUICK = 500  # texts are looked at in each evaluation
 TOGETHER = 50  # texts are read at once
@@ -83,7 +82,7 @@ class Classification(TrainingTask):
     def losses(self, model, batch: Batch) -> tuple[torch.Tensor, int]:
         """Return the summed losses of texts (row, time) with classes (row,), one prediction for each."""
         words, classes = batch
-        return token_losses(full(model(words)), classes).sum(), len(words)
+        return self.token_losses(model(words), classes).sum(), len(words)
 
     @torch.no_grad()
     def measure(self, model, thorough: bool = False) -> Measured:
@@ -94,7 +93,7 @@ class Classification(TrainingTask):
             some = examples[first : first + TOGETHER]
             logits = model(_padded([self.encoded(text) for _, text in some]).to(device))  # (row, class)
             classes = torch.tensor([self.labels.index(label) for label, _ in some], device=device)  # (row,)
-            total += token_losses(logits, classes).sum().item()
+            total += self.token_losses(logits, classes).sum().item()
             right += (logits.argmax(dim=-1) == classes).sum().item()
         return Measured(total / len(examples), right / len(examples))
 

@@ -8,12 +8,11 @@ import torch
 
 from course_lib.decoding import generate
 from course_lib.evaluation import bits_per_character
-from course_lib.losses import token_losses
 from course_lib.models.language_model import LanguageModel
 from course_lib.models.n_gram import NGram
 from course_lib.models.recipes import make_language_model
 from course_lib.project import CourseError
-from course_lib.runs.task import Batch, Measured, TrainingTask, full
+from course_lib.runs.task import Batch, Measured, TrainingTask
 
 PIECES, PIECE = 10, 1000  # so many pieces of so many characters are read at each evaluation
 WRITTEN = 120  # tokens of a sample
@@ -82,7 +81,7 @@ class LanguageModelling(TrainingTask):
         """Return the summed losses of passages (row, time + 1), each token but the first given those before it."""
         (passages,) = batch
         logits = model(passages[:, :-1])  # (row, time, vocab)
-        losses = token_losses(full(logits), passages[:, 1:])  # (row, time)
+        losses = self.token_losses(logits, passages[:, 1:])  # (row, time)
         return losses.sum(), losses.numel()
 
     def measure(self, model, thorough: bool = False) -> Measured:

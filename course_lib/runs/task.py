@@ -1,6 +1,7 @@
 """What every task has to answer, so that one loop can train them all."""
 
 import contextlib
+import functools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -9,6 +10,7 @@ import torch
 from torch import nn
 
 from course_lib.data.vocabularies import Vocabulary, learn_vocabulary
+from course_lib.losses import token_losses
 from course_lib.project import CourseError
 from course_lib.ranks import rank, world_size
 from course_lib.runs.datasets import open_dataset
@@ -58,6 +60,11 @@ class TrainingTask(ABC):
     def labels(self) -> list[str] | None:
         """The names of the classes, in the order of their numbers; None where a task has none."""
         return self._labels
+
+    @functools.cached_property
+    def token_losses(self) -> Callable[..., torch.Tensor]:
+        """`losses_in_float32`, compiled where the model is: step by step, it reads all logits a dozen times."""
+        return torch.compile(losses_in_float32, fullgraph=True) if self.settings.compile else losses_in_float32
 
     def training_texts(self) -> Iterable[str]:
         """Return the texts that a vocabulary is learned from, of a task whose data sets may bring none."""
@@ -116,9 +123,9 @@ def batch_losses(task: TrainingTask, net: Callable) -> Callable[[torch.Generator
     return parts_of_a_batch
 
 
-def full(logits: torch.Tensor) -> torch.Tensor:
-    """Return logits in float32 where they were computed with half the bits: losses are sums of many small numbers."""
-    return logits.float() if logits.dtype == torch.bfloat16 else logits
+def losses_in_float32(logits: torch.Tensor, targets: torch.Tensor, smoothing: float = 0.0) -> torch.Tensor:
+    """Return `token_losses` in float32, also of logits with half the bits: a loss is a sum of many small numbers."""
+    return token_losses(logits.float() if logits.dtype == torch.bfloat16 else logits, targets, smoothing)
 
 
 def check_batch(settings: Settings) -> None:

@@ -8,10 +8,9 @@ from torch.nn.utils.rnn import pad_sequence
 
 from course_lib.data.vocabularies import END, PADDING, START
 from course_lib.decoding import beam_search, greedy_decode
-from course_lib.losses import token_losses
 from course_lib.models.encoder_decoder import EncoderDecoder
 from course_lib.project import CourseError
-from course_lib.runs.task import Batch, Measured, TrainingTask, full
+from course_lib.runs.task import Batch, Measured, TrainingTask
 
 QUICK = 200  # pairs are looked at in each evaluation
 TOGETHER = 100  # pairs are read at once
@@ -77,7 +76,7 @@ class Translation(TrainingTask):
         start = torch.full_like(target[:, :1], START)  # (row, 1)
         words = torch.cat([start, target[:, :-1]], dim=1)  # (row, m): what stands before each token
         smoothing = self.settings.smoothing if smoothing is None else smoothing
-        losses = token_losses(full(model(source, words)), target, smoothing)  # (row, m)
+        losses = self.token_losses(model(source, words), target, smoothing)  # (row, m)
         present = target != PADDING  # (row, m)
         return losses.masked_fill(~present, 0.0).sum(), int(present.sum())
 

@@ -1,6 +1,7 @@
-"""A model can be compiled as one graph, and learns the same from it."""
+"""A model can be compiled as one graph, its losses as another, and learns the same from it."""
 
 import dataclasses
+import functools
 
 import pytest
 import torch
@@ -15,18 +16,22 @@ RUNS = [(name, {}) for name in OF_THE_TASK["compile"]] + [("language-model", {"r
 
 
 @pytest.mark.parametrize(("name", "given"), RUNS)
-def test_a_model_is_one_graph_with_the_same_losses_and_gradients(name, given):
+def test_a_model_is_one_graph_with_the_same_losses_and_gradients(name, given, monkeypatch):
+    graph_alone = functools.partial(torch.compile, backend="eager")  # the graph, without the compiler behind it
+    monkeypatch.setattr(torch, "compile", graph_alone)
     small = {"width": 8} if name == "captioner" else {"width": 8, "heads": 2, "layers": 1}
-    task = make_task(settle(name, device="cpu", compile=True, **small, **given))
+    settings = settle(name, device="cpu", compile=True, **small, **given)
+    task, plain = make_task(settings), make_task(dataclasses.replace(settings, compile=False))
+    assert task.token_losses != plain.token_losses
     torch.manual_seed(0)
     model = task.make_model()
-    compiled = torch.compile(model, fullgraph=True, backend="eager")  # the graph, without the compiler behind it
+    compiled = torch.compile(model, fullgraph=True)
     for seed in range(2):  # batches of two lengths
         batch = task.draw(4, torch.Generator().manual_seed(seed))
         results = []
-        for net in (model, compiled):
+        for losses, net in ((plain.losses, model), (task.losses, compiled)):
             torch.manual_seed(1)  # dropout
-            loss = task.losses(net, batch)[0]
+            loss = losses(net, batch)[0]
             results.append([loss, *torch.autograd.grad(loss, list(model.parameters()))])
         torch.testing.assert_close(*results)
     torch.compiler.reset()
