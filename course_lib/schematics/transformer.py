@@ -35,36 +35,43 @@ def encoder_and_decoder() -> Diagram:
 
     n, m, d = len(SOURCE_TOKENS), len(TOKENS) + 1, X.shape[1]  # source tokens, positions of the target, d_model
 
+    def beside_arrow(shape: str, part: Part, place: str) -> Part:
+        """Return a shape, to the right of the arrow that leaves or meets a part in its middle."""
+        words = text(shape, strong=True)
+        getattr(words, place)(part, 5)
+        return words.move(part.middle[0] + 10 - words.bounds[0], 0)
+
     def tower(tokens: str, length: int, sublayers: list[tuple[str, str]], size: dict[str, float]) -> Group:
         """Return tokens, embedding, sublayers, each followed by its sum; arrows upward, and around each sublayer."""
-        parts = [text(tokens), box(f"embedding\n+ positions\n{length} × {d}", width=size["width"])]
+        parts = [text(tokens), box("embedding\n+ positions", width=size["width"])]
         for label, role in sublayers:
             parts += [box(label, role, size["width"]), box("add & norm", width=size["width"])]
         stack(*parts[:2])
-        parts[2].above(parts[1], size["space"] + 14)
+        parts[2].above(parts[1], size["space"] + 30)
         stack(*parts[2:])
         branch = _dot().below(parts[2], size["space"] / 2)  # inside of the frame: each of the six blocks has it
-        labels = {4: ("Q", "query")} if len(sublayers) == 3 else {}  # into the cross-attention
+        shape = beside_arrow(f"{length} × {d}", parts[1], "above")
+        labels = {4: (f"Q {length} × {d}", "query")} if len(sublayers) == 3 else {}  # into the cross-attention
         upward = [arrow(parts[n - 1], parts[n], *labels.get(n, ())) for n in range(1, len(parts))]
         around = [
             arrow(parts[2 * n + 1] if n else branch, parts[2 * n + 3], sides=(side, side), reach=size["reach"])
             for n, side in zip(range(len(sublayers)), ("left", "right", "left"), strict=False)
         ]
-        return Group([*parts, branch, *upward, *around])
+        return Group([*parts, branch, shape, *upward, *around])
 
     def arrangement(source_text: str, target_text: str, output_text: str, **size: float) -> list[Part | Arrow]:
         """Return all parts: boxes `width` wide, lines around a sublayer `reach` and frames `space` outside of them."""
-        attention, last = ("multi-head\nself-attention", "query"), ("feed-forward", "plain")
-        masked = ("masked\nmulti-head\nself-attention", "query")
-        across = (f"multi-head\ncross-attention\n{m} × {n}", "memory")
+        attention, last = ("multi-head\nself-attention", "plain"), ("feed-forward", "plain")
+        masked = ("masked\nmulti-head\nself-attention", "plain")
+        across = (f"multi-head\ncross-attention\nweights {m} × {n}", "memory")
         encoder = tower(source_text, n, [attention, last], size)
         decoder = tower(target_text, m, [masked, across, last], size)
         decoder.move(encoder.bounds[2] + size["gap"] - decoder.bounds[0], encoder.bounds[3] - decoder.bounds[3])
         source, *_, encoded = encoder.parts[:6]
         target, _, _, _, reads, *_, decoded = decoder.parts[:8]
-        memory = box(f"memory Z\n{shape_of(MEMORY)}", "memory", size["width"] - 22).above(encoded, size["space"] + 44)
-        output = box("linear", width=size["width"]).above(decoded, size["space"] + 44)
-        probabilities = box(f"softmax\n{m} × vocab", width=size["width"])
+        memory = box("memory Z", "memory", size["width"] - 22).above(encoded, size["space"] + 52)
+        output = box("linear", width=size["width"]).above(decoded, size["space"] + 52)
+        probabilities = box("softmax", width=size["width"])
         return [
             frame(encoder.parts[2:6], "× 6", size["space"]),
             frame(decoder.parts[2:8], "× 6", size["space"]),
@@ -73,9 +80,12 @@ def encoder_and_decoder() -> Diagram:
             text("encoder", strong=True).below(source, 4),
             text("decoder", strong=True).below(target, 4),
             memory,
-            text("K, V", "memory", strong=True).right_of(memory, 5).move(0, -14),
+            text(f"K, V, each\n{shape_of(MEMORY)}", "memory", strong=True).above(memory, 6),
             text("arrow around a layer:\nresidual connection").above(memory, 60),
             stack(output, probabilities, text(output_text)),
+            beside_arrow(shape_of(MEMORY), memory, "below"),
+            beside_arrow(f"{m} × {d}", output, "below"),
+            beside_arrow(f"{m} × vocab", output, "above"),
             arrow(encoded, memory),
             arrow(decoded, output),
             arrow(memory, reads, role="memory", sides=("right", "left")),
@@ -119,11 +129,9 @@ def cross_attention_step_by_step() -> Diagram:
     key, value = MEMORY @ W_K.T, MEMORY @ W_V.T  # (source, d_key), (source, d_value)
     output, weights = scaled_dot_product_attention(Q, key, value)  # (time, d_value), (time, source)
     cat, videt = TOKENS.index("cat"), SOURCE_TOKENS.index("videt")
-    # A row has the name of the token that was read, as in Chapter 4; where there is room, outputs say what they write.
-    written = [f"{token} → {following}" for token, following in zip(TOKENS, WRITTEN[1:], strict=True)]
 
-    def parts(outputs: Sequence[str], **names: Sequence[str]) -> dict[str, Part]:
-        """Return all matrices, each row with its name; `names` are those of the divided scores."""
+    def parts(**names: Sequence[str]) -> dict[str, Part]:
+        """Return all matrices; a row has the name of the token read; `names` are those of the divided scores."""
         return {
             "x": matrix(X, title="X", rows=TOKENS, highlight=cat),
             "z": matrix(MEMORY, "memory", "Z", rows=SOURCE_TOKENS),
@@ -133,7 +141,7 @@ def cross_attention_step_by_step() -> Diagram:
             "s": matrix(Q @ key.T, "weight", "Q Kᵀ", TOKENS, SOURCE_TOKENS, highlight=cat),
             "t": matrix(Q @ key.T / 2, "weight", "Q Kᵀ / 2", highlight=cat, **names),
             "a": matrix(weights, "weight", "A", TOKENS, SOURCE_TOKENS, highlight=cat),
-            "y": matrix(output, "value", "Y = A V", outputs, highlight=cat),
+            "y": matrix(output, "value", "Y = A V", TOKENS, highlight=cat),
         }
 
     def finish(x, z, q, k, v, s, t, a, y, narrow: bool) -> list[Part | Arrow]:
@@ -143,13 +151,13 @@ def cross_attention_step_by_step() -> Diagram:
             label = text("W_v", "value", strong=True).below(k, 22)
             label.move(k.bounds[2] - label.bounds[2], 0)
             of_values = [label, arrow(z, v, role="value", sides=("right", "right"), reach=4)]
-            of_values += [text("the row “cat” writes “sees”").below(y, 8)]
         else:
             all_rows = bracket(v, "right", "")
             of_values = [all_rows, arrow(z, v, "W_v", "value", DOWN)]
         return [
             *(x, z, q, k, v, s, t, a, y),
             *of_values,
+            text("the row “cat” writes “sees”").below(y, 8),
             arrow(x, q, "W_q", "query", DOWN),
             arrow(z, k, "W_k", "key", DOWN),
             arrow(q, s, role="query", sides=DOWN),
@@ -161,7 +169,7 @@ def cross_attention_step_by_step() -> Diagram:
         ]
 
     # Beside each other, the three matrices share their rows' names; below each other, those of their columns.
-    wide, narrow = parts(written, columns=SOURCE_TOKENS), parts(TOKENS, rows=TOKENS)
+    wide, narrow = parts(columns=SOURCE_TOKENS), parts(rows=TOKENS)
     beside(wide["s"], wide["t"], gap=44)
     wide["a"].right_of(wide["t"], 74)
     wide["y"].below(wide["a"], 40)
@@ -184,9 +192,9 @@ def cross_attention_step_by_step() -> Diagram:
         "X has a row for each of the four tokens that were read: the, cat, sees, itself. It becomes the queries Q. "
         "The memory Z has three rows, for feles, se and videt, and becomes the keys K and the values V. Q times K "
         "transposed is 4 by 3, a score for each query and key. Divided by the root of 4, and passed through a softmax "
-        "by row, the scores become the weights A. A times V is the output, 4 by 4; its rows also say which token they "
-        "write: cat, sees, itself, and the end token. The row of “cat”, which writes “sees”, is framed: its "
-        "scores 2, 2 and 4 become 1, 1 and 2, and "
+        "by row, the scores become the weights A. A times V is the output, 4 by 4. In all matrices of the target, a "
+        "row has the name of the token that was read. The row “cat”, which writes “sees”, is framed: its scores 2, 2 "
+        "and 4 become 1, 1 and 2, and "
         f"to write “sees”, the decoder gives {weights[cat, videt]:.2f} of the weight to “videt”.",
         finish(**wide, narrow=False),
         narrow=finish(**narrow, narrow=True),
@@ -196,7 +204,7 @@ def cross_attention_step_by_step() -> Diagram:
 def decoder_block_before_norm() -> Diagram:
     """Draw Chapter 9: the block of our decoder, normalised before each sublayer, with the names that its code has."""
     sublayers = ("attention", "cross_attention", "feed_forward")
-    roles = {"attention": "query", "cross_attention": "memory"}
+    roles = {"cross_attention": "memory"}
 
     def arrangement(gap: float, width: float, wraps: bool) -> list[Part | Arrow]:
         """Return the residual stream, upward, and beside it the branches, in boxes of one width; a name may wrap."""
@@ -213,7 +221,7 @@ def decoder_block_before_norm() -> Diagram:
             drawn += [arrow(parts[-1], total), arrow(branch, norm), arrow(norm, sublayer, sides=("top", "bottom"))]
             drawn += [arrow(sublayer, total, sides=("left", "right"))]
             if name == "attention":
-                drawn += [text("causal").right_of(sublayer, 10)]
+                drawn += [text("causal\nmask").right_of(sublayer, 10)]
             if name == "cross_attention":
                 memory = box("memory", "memory").right_of(sublayer, gap)
                 drawn += [memory, arrow(memory, sublayer, "K, V" if not wraps else "", "memory", ("left", "right"))]
@@ -246,8 +254,8 @@ def shift_right() -> Diagram:
     def arrangement(width: float, gap: float, named: bool) -> list[Part | Arrow]:
         """Return two rows of boxes, an arrow for each token, and below them the mask."""
         given, written = (
-            [box(word, role, max(width, text(other).width + 20)) for word, other in zip(words, others, strict=True)]
-            for words, others, role in ((GIVEN, WRITTEN, "query"), (WRITTEN, GIVEN, "plain"))
+            [box(word, width=max(width, text(other).width + 20)) for word, other in zip(words, others, strict=True)]
+            for words, others in ((GIVEN, WRITTEN), (WRITTEN, GIVEN))
         )
         above, below = beside(*given, gap=gap), beside(*written, gap=gap)
         below.below(above, 58)
@@ -260,18 +268,19 @@ def shift_right() -> Diagram:
             else:
                 getattr(label, name)(row[0], 4, align="start")
         arrows = [arrow(one, other, sides=("top", "bottom")) for one, other in zip(written, given[1:], strict=False)]
-        names = {"rows": WRITTEN, "columns": GIVEN if named else ()}
-        shown = matrix(allowed, "weight", "causal mask", mask=mask, **names)
+        shown = matrix(allowed, "weight", "causal mask", GIVEN, GIVEN if named else (), mask)
         shown.below(Group([above, below, *labels]), 30)
-        return [above, below, *labels, shown, *arrows]
+        answers = matrix([[word] for word in WRITTEN], columns=["to predict"]).right_of(shown, 18)
+        answers.move(0, shown.bounds[3] - answers.bounds[3])
+        return [above, below, *labels, shown, answers, *arrows]
 
     return Diagram(
         "Shifted to the right: inputs and targets of the decoder, and its causal mask",
         "Two rows of five tokens. Given: the start token, the, cat, sees, itself. To predict: the, cat, sees, itself, "
         "the end token. An arrow leads from each token that is to be predicted to the same token among the given ones, "
-        "one place further to the right. Below stands the causal mask, 5 by 5, a row for each token to predict, a "
-        "column for each given one: the first row has one check mark, the second two, the last five; the rest is "
-        "hatched.",
+        "one place further to the right. Below stands the causal mask, 5 by 5, a row and a column for each given "
+        "token: the first row has one check mark, the second two, the last five; the rest is hatched. Beside each row "
+        "stands the token that it has to predict: the row “the” predicts “cat”.",
         arrangement(width=84, gap=10, named=True),
         narrow=arrangement(width=0, gap=3, named=False),
     )
@@ -310,7 +319,7 @@ def chain_and_layers() -> Diagram:
     """Draw Chapter 9: which of four tokens' vectors waits for which, in a recurrent network and in two layers."""
 
     def chain() -> Group:
-        states = [box(str(number), "memory", 44) for number in range(1, 5)]
+        states = [box(str(number), width=44) for number in range(1, 5)]
         row = beside(*states, gap=26)
         words = _tokens_below(states, 26)
         arrows = [
@@ -320,7 +329,7 @@ def chain_and_layers() -> Diagram:
         return Group([row, *words, *arrows])
 
     def layers() -> Group:
-        first, second = ([box(str(number), "query", 44) for _ in range(4)] for number in (1, 2))
+        first, second = ([box(str(number), width=44) for _ in range(4)] for number in (1, 2))
         below, above = beside(*first, gap=26), beside(*second, gap=26)
         above.above(below, 64)
         words = _tokens_below(first, 64)

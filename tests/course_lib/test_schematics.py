@@ -229,7 +229,9 @@ def test_the_transformer_has_its_parts():
     shown = words(encoder_and_decoder())
     assert shown.count("add & norm") == 5
     assert shown.count("self-attention") == 2 and shown.count("cross-attention") == 1 and shown.count("× 6") == 2
-    assert shown.count("multi-head") == 3 and shown.count("5 × 3") == 1
+    assert shown.count("multi-head") == 3 and shown.count("weights 5 × 3") == 1
+    # What leaves the embedding, what enters the memory, and its keys and values; what enters the last layer.
+    assert shown.count("3 × 4") == 3 and shown.count("5 × 4") == 2 and "Q 5 × 4" in shown and "5 × vocab" in shown
 
 
 def test_cross_attention_step_by_step_shows_all_that_a_pencil_needs():
@@ -243,11 +245,20 @@ def test_cross_attention_step_by_step_shows_all_that_a_pencil_needs():
     assert scores[cat].tolist() == [2, 2, 4] and list(map(number, weights[cat].tolist())) == ["0.21", "0.21", "0.58"]
 
 
+@pytest.mark.parametrize("narrow", [False, True])
+def test_a_row_of_cross_attention_has_the_same_name_in_all_matrices(narrow):
+    shown = words(cross_attention_step_by_step(), narrow)
+    of_target = 6 if narrow else 5  # X, Q, scores, weights, output; divided scores, too, where they stand alone
+    assert all(shown.count(token) == of_target for token in TOKENS)
+    assert "the row “cat” writes “sees”" in shown and not any("→" in word for word in shown)
+
+
 def test_each_target_is_given_one_place_further_to_the_right():
     shown = words(shift_right())
     given, written = shown[:5], shown[5:10]
     assert given == ["<start>", "the", "cat", "sees", "itself"] and written == [*given[1:], "<end>"]
     assert shown.count("✓") == 1 + 2 + 3 + 4 + 5
+    assert shown[-5:] == written  # what each row of the mask has to predict
 
 
 def test_what_is_written_is_read_next():
