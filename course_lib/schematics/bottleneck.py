@@ -14,7 +14,7 @@ from course_lib.diagrams import Arrow, Diagram, Group, Part, arrow, beside, box,
 
 QUERY = torch.tensor([1.0, 1, -1, -1])  # (d_hidden,): asks for what is a thing and living, no action, no pointer
 DOWN = ("bottom", "top")
-WAY = 94  # pixels from the encoder to the decoder, where they stand side by side
+WAY = 104  # pixels from the encoder to the decoder, where they stand side by side
 
 
 def _encode() -> torch.Tensor:
@@ -59,7 +59,7 @@ def one_vector_or_attention() -> Diagram:
         "An encoder and a decoder, with one vector between them and with attention",
         "Above, an encoder reads the, cat, sees, itself. After each token it has a state of four numbers, h_1 to h_4, "
         "made from the token and the state before. An arrow leads from h_4 alone to the first state of the "
-        "decoder, h′_0, and on to h′_1, h′_2 and h′_3, which write feles, se, videt; each step reads the word before. "
+        "decoder, s_0, and on to s_1, s_2 and s_3, which write feles, se, videt; each step reads the word before. "
         "Below, the same encoder and decoder. The first state of the decoder, 1, 1, −1, −1, is the query. Each of the "
         "four states has a score with it, and a softmax makes the scores weights. Arrows lead from all four weights to "
         "the context c_1, the average of the states with these weights, and from there to the input of the first step "
@@ -74,7 +74,7 @@ def one_vector_or_attention() -> Diagram:
 def _one_vector(states: torch.Tensor, narrow: bool) -> Group:
     """Draw the encoder, the decoder, and the one way between them."""
     encoder, columns, names = _encoder(states, narrow)
-    first = _primed(box("h_0", "query", 46))
+    first = box("s_0", "query", 46)
     decoder, _ = _decoder(first, ("<start>", *SOURCE_TOKENS[:-1]), narrow)
     if narrow:
         vector = text("one vector", "memory", strong=True).below(names[0], 14)
@@ -101,11 +101,11 @@ def _attention(
     softmax = text("softmax", "weight", strong=True).right_of(weight[-1], 8)
     softmax.move(0, (score[-1].bounds[3] + weight[-1].bounds[1]) / 2 - softmax.middle[1])
     query = matrix(QUERY.unsqueeze(1), "query").right_of(columns[-1], 34 if narrow else WAY)
-    asks = _primed(text("query\nh_0", "query", strong=True)).below(query, 2)
+    asks = text("query\ns_0", "query", strong=True).below(query, 2)
     average = matrix(context, "value", "context c_1", columns=FEATURES).below(weight[1], 50)
     average.drawn = average.drawn.replace("(1 × 4)", "(4,)")
-    # The query is the decoder's first state. On a narrow page the decoder has a row of its own, with h_0 once more.
-    first = _primed(box("h_0", "query", 46)) if narrow else query
+    # The query is the decoder's first state. On a narrow page the decoder has a row of its own, with s_0 once more.
+    first = box("s_0", "query", 46) if narrow else query
     inputs = [f"{word}\nand c_{number}" for number, word in enumerate(("<start>", *SOURCE_TOKENS[:-1]), 1)]
     decoder, read = _decoder(first, inputs, narrow)
     if narrow:
@@ -119,7 +119,8 @@ def _attention(
     arrows = [arrow(name, cell, role="memory", sides=DOWN) for name, cell in zip(names, score, strict=True)]
     arrows += [arrow(one, other, role="weight", sides=DOWN) for one, other in zip(score, weight, strict=True)]
     arrows += [arrow(each, average, role="value", sides=DOWN) for each in weight]
-    arrows += [arrow(columns[-1], query, role="memory"), used]
+    label = "" if narrow else "first state"  # a narrow page has no room for it
+    arrows += [arrow(columns[-1], query, label, role="memory"), used]
     arrows += [arrow(asks, all_scores, role="query", sides=("bottom", "right"))]
     apart = [query] if narrow else []  # else the decoder contains it
     return Group([encoder, *score, *weight, all_scores, softmax, *apart, asks, average, decoder, *arrows])
@@ -151,7 +152,7 @@ def _encoder(states: torch.Tensor, narrow: bool) -> tuple[Group, list[Part], lis
 
 def _decoder(first: Part, inputs: Sequence[str], narrow: bool) -> tuple[Group, Part]:
     """Return the decoder, from its first state on, and the input of its first step; each step writes a token."""
-    steps = [_primed(box(f"h_{number}", "query", 46)) for number in (1, 2, 3)]
+    steps = [box(f"s_{number}", "query", 46) for number in (1, 2, 3)]
     gap = 20 if narrow else 24
     for before, step in zip((first, *steps), steps, strict=False):
         step.right_of(before, gap)
@@ -163,9 +164,3 @@ def _decoder(first: Part, inputs: Sequence[str], narrow: bool) -> tuple[Group, P
         *(arrow(word, step, sides=("top", "bottom")) for word, step in zip(read, steps, strict=True)),
     ]
     return Group([first, *steps, *words, *read, *arrows]), read[0]
-
-
-def _primed(part: Part) -> Part:
-    """Give the h of a label a prime: a state of the decoder."""
-    part.drawn = part.drawn.replace("h<tspan", "h′<tspan")
-    return part

@@ -169,7 +169,7 @@ def test_states_scores_weights_and_context_of_the_small_encoder_are_computed():
 def test_the_decoder_begins_with_its_first_state_in_both_drawings_and_each_step_reads_a_context(narrow):
     shown = words(one_vector_or_attention(), narrow)
     # A narrow drawing shows the query beside the encoder and once more at the head of the decoder.
-    assert shown.count("h′0") == (3 if narrow else 2)
+    assert shown.count("s0") == (3 if narrow else 2)
     assert [shown.count(f"and c{step}") for step in (1, 2, 3)] == [1, 1, 1]
 
 
