@@ -175,7 +175,7 @@ def attention_step_by_step() -> Diagram:
     ]
 
     narrow = steps(narrow=True)
-    pair = beside(narrow["q"], narrow["k"], gap=15)
+    pair = beside(narrow["q"], narrow["k"], gap=12)
     for name in ("q", "k"):
         narrow[f"w_{name}"].above(narrow[name], 36)
     narrow["x"].above(Group([narrow["w_q"], narrow["w_k"]]), 40)
