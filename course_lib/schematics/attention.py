@@ -122,34 +122,36 @@ def attention_step_by_step() -> Diagram:
     output, weights = scaled_dot_product_attention(Q, K, V)
 
     def steps(narrow: bool) -> dict[str, Part]:
-        """Return all matrices: only a wide one has room for names beside the rows of W, Q, K, V, and A beside Q Kᵀ."""
-        rows, made = (TOKENS, ()) if narrow else ((), TOKENS)
-        added = [() if narrow else _added(weight) for weight in (W_Q, W_K, W_V)]
-        over = [() if narrow else _initials(names) for names in added]
+        """Return all matrices: a narrow drawing has room for first letters beside W, and for none over Q, K and V."""
+        rows = TOKENS if narrow else ()
+        added = [_added(weight) for weight in (W_Q, W_K, W_V)]
+        letters = [_initials(names) for names in added]
+        beside_w, over_w = (letters, _initials(FEATURES)) if narrow else (added, ())
+        over = [()] * 3 if narrow else letters
         return {
             "x": matrix(X, title="X", rows=TOKENS, columns=FEATURES, highlight=LAST),
-            "w_q": matrix(W_Q, "query", "W_q", rows=added[0]),
-            "w_k": matrix(W_K, "key", "W_k", rows=added[1]),
-            "w_v": matrix(W_V, "value", "W_v", rows=added[2]),
-            "q": matrix(Q, "query", "Q", made, over[0], highlight=LAST),
-            "k": matrix(K, "key", "K", made, over[1]),
-            "v": matrix(V, "value", "V", made, over[2]),
+            "w_q": matrix(W_Q, "query", "W_q", beside_w[0], over_w),
+            "w_k": matrix(W_K, "key", "W_k", beside_w[1], over_w),
+            "w_v": matrix(W_V, "value", "W_v", beside_w[2], over_w),
+            "q": matrix(Q, "query", "Q", TOKENS, over[0], highlight=LAST),
+            "k": matrix(K, "key", "K", TOKENS, over[1]),
+            "v": matrix(V, "value", "V", TOKENS, over[2]),
             "s": matrix(Q @ K.T, "weight", "dot products Q Kᵀ", TOKENS, TOKENS, highlight=LAST),
             "a": matrix(weights, "weight", "A", rows, TOKENS, highlight=LAST),
             "y": matrix(output, "value", "Y = A V", rows, over[2], highlight=LAST),
         }
 
-    def finish(x, w_q, w_k, w_v, q, k, v, s, a, y, v_meets: str, scale: Arrow, product: str) -> list[Part | Arrow]:
-        ways = (("query", w_q, q), ("key", w_k, k), ("value", w_v, v))
+    def finish(x, w_q, w_k, w_v, q, k, v, s, a, y, others: list[Part | Arrow]) -> list[Part | Arrow]:
+        """Return all parts, with the arrows that both arrangements draw alike, and the others."""
         return [
             *(x, w_q, w_k, w_v, q, k, v, s, a, y),
-            *(arrow(x, weight, role=role, sides=DOWN) for role, weight, _ in ways),
-            *(arrow(weight, made, product.format(role[0]), role, DOWN) for role, weight, made in ways),
+            *(arrow(x, weight, role=role, sides=DOWN) for role, weight in (("query", w_q), ("key", w_k))),
+            arrow(w_q, q, "X W_q\u200bᵀ", "query", DOWN),
+            arrow(w_k, k, "X W_k\u200bᵀ", "key", DOWN),
             arrow(q, s, role="query", sides=DOWN),
             arrow(k, s, role="key", sides=DOWN),
-            scale,
-            arrow(a, y, role="weight"),
-            arrow(v, y, role="value", sides=("bottom", v_meets)),
+            arrow(v, y, role="value", sides=DOWN),
+            *others,
         ]
 
     wide = steps(narrow=False)
@@ -163,25 +165,37 @@ def attention_step_by_step() -> Diagram:
         "W_q, W_k, W_v: chosen by\nhand (a network learns\nthem). Beside each row:\n"
         "what it adds up. Over\nQ, K, V and Y: the same\nby first letters"
     )
-    notes = [
+    around = [
+        arrow(wide["x"], wide["w_v"], role="value", sides=DOWN),
+        arrow(wide["w_v"], wide["v"], "X W_v\u200bᵀ", "value", DOWN),
+        arrow(wide["s"], wide["a"], "× ½, softmax of each row", "weight", ("bottom", "bottom"), reach=34),
+        arrow(wide["a"], wide["y"], role="weight"),
         bracket(wide["x"], "right", "a row for\neach token"),
         by_hand.left_of(wide["x"], 24),
     ]
+
     narrow = steps(narrow=True)
-    three = beside(narrow["q"], narrow["k"], narrow["v"], gap=7)
-    for name in ("q", "k", "v"):
-        narrow[f"w_{name}"].above(narrow[name], 34)
-    narrow["x"].above(narrow["w_k"], 40)
+    pair = beside(narrow["q"], narrow["k"], gap=12)
+    for name in ("q", "k"):
+        narrow[f"w_{name}"].above(narrow[name], 36)
+    narrow["x"].above(Group([narrow["w_q"], narrow["w_k"]]), 40)
+    narrow["s"].below(pair, 36)
+    narrow["a"].below(narrow["s"], 48)
+    narrow["y"].below(narrow["v"].below(narrow["w_v"].below(narrow["a"], 30), 36), 36)
+    lane = Group([narrow["w_v"], narrow["v"], narrow["y"]])
+    lane.move(narrow["q"].body[0] - narrow["y"].body[0], 0)
+    letters = ", ".join(f"{letter}: {name}" for letter, name in zip(_initials(FEATURES), FEATURES, strict=True))
     above = text(
-        "W_q, W_k, W_v: chosen by hand (a network\nlearns them). Their rows say what is added\n"
-        f"up: row 1 of W_q adds {_added(W_Q)[0]}.\nRows of Q, K and V: {', '.join(TOKENS)}."
+        "W_q, W_k, W_v: chosen by hand (a network\nlearns them). Beside each row: what it\n"
+        f"adds up, by first letters.\n{letters}"
     ).above(narrow["x"], 14)
-    narrow["s"].below(three, 36)
-    narrow["s"].move(three.bounds[0] - narrow["s"].bounds[0], 0)
-    narrow["a"].below(narrow["s"], 52)
-    narrow["y"].below(narrow["a"], 52)
-    around = arrow(wide["s"], wide["a"], "× ½, softmax of each row", "weight", ("bottom", "bottom"), reach=34)
-    down = arrow(narrow["s"], narrow["a"], "× ½, softmax\nof each row", "weight")
+    down = [
+        arrow(narrow["x"], narrow["w_v"], role="value", sides=("left", "left"), reach=29),
+        arrow(narrow["w_v"], narrow["v"], "X W_v\u200bᵀ", "value", DOWN),
+        arrow(narrow["s"], narrow["a"], "× ½, softmax\nof each row", "weight", DOWN),
+        arrow(narrow["a"], narrow["y"], role="weight", sides=("right", "right"), reach=20),
+        above,
+    ]
     return Diagram(
         "Attention, step by step, on four tokens",
         "X has a row for each of the four tokens and a column for each feature: thing, living, action, points. "
@@ -189,8 +203,8 @@ def attention_step_by_step() -> Diagram:
         "4. Q times K transposed gives a dot product for each query and key. Half of it is the score, and a softmax of "
         "each row turns the scores into the weights A. A times V is the output Y. The last row is framed: "
         f"“itself” gives {weights[LAST, 1]:.2f} of its weight to “cat”.",
-        [*finish(**wide, v_meets="top", scale=around, product="X W_{}\u200bᵀ"), *notes],
-        narrow=[*finish(**narrow, v_meets="right", scale=down, product="X Wᵀ"), above],
+        finish(**wide, others=around),
+        narrow=finish(**narrow, others=down),
     )
 
 

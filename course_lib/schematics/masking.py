@@ -20,11 +20,13 @@ from course_lib.diagrams import (
     number,
     text,
 )
+from course_lib.diagrams.svg import rectangle
 from course_lib.masks import causal_mask, masked_softmax, padding_mask
 
 SCALE = Q.shape[-1] ** -0.5
 SEES = TOKENS.index("sees")
 DOWN, ACROSS = ("bottom", "top"), ("right", "left")
+POSITIVE = 0.3  # how dark a positive score is shaded
 
 
 def mask_before_softmax() -> Diagram:
@@ -125,20 +127,22 @@ def one_hot_or_spread() -> Diagram:
     names, cases = [f"key {1 + each}" for each in range(6)], ["divided by 16", "not divided"]
 
     def arranged(turned: bool) -> list[Part | Arrow]:
-        both = ((scores, "scores"), (weights, "weights"))
         if turned:  # a row for each key
-            drawn = [matrix(each.T, "weight", title, names, ["÷ 16", "not ÷"]) for each, title in both]
+            rows, columns = names, ["÷ 16", "not ÷"]
+            above, below = _signed(scores.T, "scores", rows, columns), weights.T
         else:
-            drawn = [matrix(each, "weight", title, cases, names) for each, title in both]
-        column(*drawn, gap=38)
-        return [*drawn, arrow(*drawn, "softmax", sides=DOWN)]
+            rows, columns = cases, names
+            above, below = _signed(scores, "scores", rows, columns), weights
+        made = matrix(below, "weight", "weights", rows, columns).below(above, 38)
+        made.move(_matrix_of(above).middle[0] - made.middle[0], 0)
+        return [above, made, arrow(_matrix_of(above), made, "softmax", sides=DOWN)]
 
     first, second = (", ".join(map(number, row)) for row in weights.tolist())
     return Diagram(
         "Scores of 256 products: a one-hot softmax, or a spread one",
         f"One random query with 256 entries and six random keys. Divided by 16, the scores are {_listed(scores[0])}; "
-        f"not divided, they are {_listed(scores[1])}. Divided by 16, the weights are {first}; not divided, they are "
-        f"{second}: one key has nearly all the weight.",
+        f"not divided, they are {_listed(scores[1])}. Positive scores are shaded, negative ones are not. Divided by "
+        f"16, the weights are {first}; not divided, they are {second}: one key has nearly all the weight.",
         arranged(turned=False),
         narrow=arranged(turned=True),
     )
@@ -201,30 +205,28 @@ def causal_and_padding() -> Diagram:
     words = ("the", "cat", "sees", "▢", "▢")
     no_future = causal_mask(5)  # (query, key)
     no_padding = padding_mask(torch.tensor([3]), time=5)[0].expand(5, 5)  # (query, key)
-    rows = [f"{word} {position}" for position, word in enumerate(words, start=1)]
 
-    def shown(mask: torch.Tensor, name: str, rows: list[str]) -> Part:
+    def shown(mask: torch.Tensor, name: str) -> Part:
         ticks = [["✓" if allowed else "" for allowed in row] for row in mask.tolist()]
-        return matrix(ticks, "weight", name, rows, [str(position) for position in range(1, 6)], mask)
+        return matrix(ticks, "weight", name, words, words, mask)
 
-    def three(first: list[str], others: list[str]) -> list[Part]:
-        return [
-            shown(no_future, "causal", first),
-            shown(no_padding, "padding", others),
-            shown(no_future & no_padding, "both", others),
-        ]
+    def three() -> list[Part]:
+        return [shown(no_future, "causal"), shown(no_padding, "padding"), shown(no_future & no_padding, "both")]
 
-    one, other, both = three(rows, [])
-    both.right_of(other.right_of(one, 44), 44)
-    signs = [text(sign, strong=True).right_of(part, 12) for sign, part in (("&", one), ("=", other))]
+    def sign(words: str, before: Part) -> Part:
+        return text(words, strong=True).left_of(before, 20)
+
+    one, other, both = three()
+    other.right_of(one, 64)
+    both.below(other, 22)
     return Diagram(
         "A causal mask and a padding mask, combined",
         "Three grids of five queries, in rows, and five keys, in columns, for the sentence “the cat sees” and two "
         "positions of padding. A tick says that a query may read a key; what is hidden is hatched. The causal mask has "
         "ticks on and below the diagonal. The padding mask has ticks in the first three columns. Both together have "
         "ticks on and below the diagonal of the first three columns.",
-        [one, other, both, *signs],
-        narrow=[column(*three(rows, rows), gap=22)],
+        [one, other, both, sign("&", other), sign("=", both)],
+        narrow=[column(*three(), gap=22)],
     )
 
 
@@ -263,6 +265,21 @@ def one_look_up() -> Diagram:
             *(arrow(question_above, shown_below, role="query"), arrow(shown_below, reply_below, role="value")),
         ],
     )
+
+
+def _signed(scores: torch.Tensor, title: str, rows: Sequence[str], columns: Sequence[str]) -> Group:
+    """Draw scores (row, column), the positive ones shaded and the negative ones white."""
+    written = [[number(score) for score in row] for row in scores.tolist()]
+    drawn = matrix(written, "weight", title, rows, columns)
+    left, top, right, bottom = drawn.body
+    width, height = (right - left) / scores.shape[1], (bottom - top) / len(scores)
+    shades = [
+        Part(width, height, rectangle(0, 0, width, height, "weight", POSITIVE, 0)).move(
+            left + j * width, top + i * height
+        )
+        for i, j in (scores > 0).nonzero().tolist()
+    ]
+    return Group([drawn, *shades])
 
 
 def _with_sums(

@@ -40,6 +40,7 @@ from course_lib.schematics.generating import context_and_targets, logits_to_a_dr
 from course_lib.schematics.heads import right_and_wrong_halves, two_heads_step_by_step
 from course_lib.schematics.induction import induction_head
 from course_lib.schematics.masking import (
+    POSITIVE,
     causal_and_padding,
     leak_of_a_late_mask,
     mask_before_softmax,
@@ -115,6 +116,13 @@ def test_the_numbers_of_a_step_by_step_are_computed():
     of_all_ten = (X, W_Q, W_K, W_V, Q, K, V, Q @ K.T, weights, weights @ V)
     drawn = [word for word in shown if word.strip("−0123456789.") == ""]
     assert sorted(drawn) == sorted(number(entry) for tensor in of_all_ten for entry in tensor.flatten().tolist())
+
+
+def test_a_telephone_names_every_row_of_the_step_by_step():
+    of_tokens = ("X", "Q", "K", "V", "Q Kᵀ", "Q Kᵀ, columns", "A", "A, columns", "Y")
+    shown = words(attention_step_by_step(), narrow=True)
+    assert shown.count("itself") == len(of_tokens)
+    assert {"l+a", "p", "a+p", "t+p", "t", "a", "t+l"} <= set(shown)
 
 
 def test_one_token_asks_all_four_and_averages_them():
@@ -198,8 +206,15 @@ def test_a_rounded_weight_is_written_like_an_exact_one():
     assert "0.00" not in shown and (shown.count("0"), shown.count("1")) == (5, 1)
 
 
+def test_positive_scores_are_shaded_and_negative_ones_are_not():
+    shades = one_hot_or_spread().svg().count(f"fill-opacity:{POSITIVE};")
+    assert shades == len(("0.75", "0.22", "11.99", "3.58"))
+
+
 def test_both_masks_allow_what_each_of_them_allows():
-    assert words(causal_and_padding()).count("✓") == 15 + 15 + (1 + 2 + 3 + 3 + 3)
+    shown = words(causal_and_padding())
+    assert shown.count("✓") == 15 + 15 + (1 + 2 + 3 + 3 + 3)
+    assert shown.count("cat") == 3 * 2  # over its column and beside its row
 
 
 def test_two_heads_find_what_followed_the_same_word():
