@@ -170,8 +170,8 @@ def test_it_can_be_read_by_everyone_at_both_widths(open_explorer, kind):
 @pytest.mark.parametrize(
     "kind",
     [
-        *("cache", "captions", "heads", "hiding", "induction", "masking", "orders", "permutation", "positions", "query"),
-        *("routing", "speculation", "text"),
+        *("cache", "captions", "heads", "hiding", "induction", "masking", "orders", "permutation", "positions"),
+        *("query", "routing", "speculation", "text"),
     ],
 )
 def test_the_figure_without_script_is_the_one_that_the_script_begins_with(browser, open_explorer, kind):
