@@ -89,9 +89,10 @@ explore("captions", (root, data) => {
   });
   const more = element("button", { type: "button" }, "write the next word");
   const all = element("button", { type: "button" }, "write the caption");
+  const again = element("button", { type: "button" }, "begin again");
   const spoken = spokenLine();
   root.prepend(element("div", { class: "controls scene", role: "group", "aria-label": "the scene" }, ...fields));
-  table.before(element("div", { class: "controls" }, more, all));
+  table.before(element("div", { class: "controls" }, more, all, again));
   root.append(spoken);
   let planes, memory, written, chosen;
   root.live = (words) => ({ planes: planes.map((plane) => [...plane]), ...captioner.write(words, memory) }); // for the tests
@@ -115,7 +116,6 @@ explore("captions", (root, data) => {
     });
     memory = captioner.see(planes);
     written = [start];
-    chosen = null; // the picture is fully lit
   };
 
   const ended = () => written.at(-1) === end || written.length > longest;
@@ -124,6 +124,11 @@ explore("captions", (root, data) => {
     const logits = captioner.write(written, memory).logits.at(-1);
     written.push(logits.indexOf(Math.max(...logits)));
     chosen = written.length - 2;
+  };
+
+  const writeAll = () => {
+    while (!ended()) write();
+    chosen = Math.min(names.indexOf("second colour"), written.length - 2); // a word whose map is easy to read
   };
 
   const draw = () => {
@@ -152,6 +157,7 @@ explore("captions", (root, data) => {
     );
     more.setAttribute("aria-disabled", ended());
     all.setAttribute("aria-disabled", ended());
+    again.setAttribute("aria-disabled", chosen === null);
     spoken.textContent = report(words, looks, shares);
   };
 
@@ -164,12 +170,18 @@ explore("captions", (root, data) => {
     const across = Math.sqrt(looks[chosen].length);
     const most = looks[chosen].indexOf(Math.max(...looks[chosen]));
     const look =
-      `“${words[chosen]}” has probability ${shares[chosen][written[chosen + 1]].toFixed(2)}; most of its weight ` +
+      `“${words[chosen]}” has probability ${shares[chosen][written[chosen + 1]].toFixed(2)}; its largest weight ` +
       `(${looks[chosen][most].toFixed(2)}) is on row ${Math.floor(most / across) + 1}, column ${(most % across) + 1} of ${across} by ${across} locations.`;
     if (!ended()) return look + warning;
     const caption = words.filter((word) => word !== "end").join(" ");
     const verdict = caption === truth.join(" ") ? "The caption is right." : `The caption says “${caption}”: that is wrong.`;
     return `${verdict} ${look}${warning}`;
+  };
+
+  const begin = () => {
+    written = [start];
+    chosen = null; // the picture is fully lit
+    draw();
   };
 
   const press = (button, act) =>
@@ -179,15 +191,13 @@ explore("captions", (root, data) => {
       draw();
     });
   press(more, write);
-  press(all, () => {
-    while (!ended()) write();
-  });
-  fields.forEach((field) =>
-    field.addEventListener("input", () => {
-      compose();
-      draw();
-    }),
-  );
-  compose();
-  draw();
+  press(all, writeAll);
+  again.addEventListener("click", begin);
+  const show = () => {
+    compose();
+    writeAll();
+    draw();
+  };
+  fields.forEach((field) => field.addEventListener("input", show));
+  show();
 });

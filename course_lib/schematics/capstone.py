@@ -37,7 +37,7 @@ def captioner_of_exercises() -> Diagram:
         positions = box("sinusoidal\nencoding\n07.1" if short else "sinusoidal encoding\n07.1").left_of(start, 18)
         stream, drawn, below = [embedding, start], [], positions
         for name, made_by, role in (
-            ("causal self-\nattention" if short else "causal self-attention,\n4 heads", "05.1 05.2 06.1", "query"),
+            ("causal self-\nattention" if short else "causal self-attention,\n4 heads", "05.1 05.2 06.1", "plain"),
             ("cross-attention", "09.1", "memory"),
             ("feed-forward", "08.2", "plain"),
         ):
@@ -118,7 +118,7 @@ def one_word_reads_the_picture() -> Diagram:
             "t": matrix(scores / x.shape[1] ** 0.5, "weight", "scores / 2", columns=NUMBERS),
             "a": matrix(weights, "weight", "weights", columns=NUMBERS),
             "y": matrix(read, "value", "read: weights · Z", columns=FEATURE_NAMES),
-            "total": matrix(x + read, "query", "x + read", columns=FEATURE_NAMES),
+            "total": matrix(x + read, title="x + read", columns=FEATURE_NAMES),
             "u": matrix(logits, title="logits", columns=WORDS),
         }
 
@@ -136,7 +136,7 @@ def one_word_reads_the_picture() -> Diagram:
             arrow(total, u, sides=DOWN),
             arrow(z, y, role="value", sides=("right", "right"), reach=10),
             arrow(x, s, role="query", sides=(side, "left"), reach=24),
-            arrow(x, total, role="query", sides=(side, "left"), reach=24),
+            arrow(x, total, sides=(side, "left"), reach=24),
         ]
 
     wide, narrow = parts(), parts()

@@ -170,8 +170,8 @@ def test_it_can_be_read_by_everyone_at_both_widths(open_explorer, kind):
 @pytest.mark.parametrize(
     "kind",
     [
-        *("cache", "heads", "hiding", "induction", "masking", "orders", "permutation", "positions", "query", "routing"),
-        *("speculation", "text"),
+        *("cache", "captions", "heads", "hiding", "induction", "masking", "orders", "permutation", "positions"),
+        *("query", "routing", "speculation", "text"),
     ],
 )
 def test_the_figure_without_script_is_the_one_that_the_script_begins_with(browser, open_explorer, kind):
@@ -699,8 +699,10 @@ def test_the_captioner_in_the_page_says_what_torch_says(open_explorer):
 def test_a_caption_is_written_word_by_word_and_judged(open_explorer, caption):
     page, status = open_explorer("captions"), open_explorer("captions").get_by_role("status")
     compose(page, caption)
-    assert "written nothing yet" in status.inner_text()
     expected = scenes.words(write_captions(CAPTIONER, draw_scene(*caption.split()).unsqueeze(0))[0]).split()
+    assert page.locator("th[scope=row]").all_inner_texts() == [*expected, "end"]  # a new scene is read at once
+    page.get_by_role("button", name="begin again").click()
+    assert "written nothing yet" in status.inner_text() and page.locator("th[scope=row]").count() == 0
     page.get_by_role("button", name="write the next word").focus()
     for number in range(1, 4):
         page.keyboard.press("Enter")
