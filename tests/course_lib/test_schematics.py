@@ -366,9 +366,7 @@ def test_each_of_three_models_predicts_above_its_own_token():
     drawing = three_models_from_one_block()
     for narrow, groups in ((False, drawing.wide.parts[0].parts), (True, drawing.narrow.parts[0].parts)):
         assert words(drawing, narrow).count("✓") == 16 + 10 + 25
-        for group, places in zip(
-            groups, ([1], [0, 1, 2, 3], [0]), strict=True
-        ):  # gap, every token, class token
+        for group, places in zip(groups, ([1], [0, 1, 2, 3], [0]), strict=True):  # gap, every token, class token
             arrows = [part for part in group.parts if isinstance(part, Arrow) and part.role == "value"]
             tokens = group.parts[0].parts
             assert [part.end.middle[0] for part in arrows] == pytest.approx([tokens[at].middle[0] for at in places])
