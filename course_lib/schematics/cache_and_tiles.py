@@ -88,7 +88,7 @@ def softmax_in_two_tiles() -> Diagram:
 
     columns = [
         cells(e_1, m_1, z_1, u_1),
-        cells("", "", m_2, factor * z_1, factor * u_1),
+        cells("", "", f"{m_1:g} → {m_2:g}", factor * z_1, factor * u_1),
         cells(e_2, m_2, z_2, u_2),
         cells("", "", m_2, z, u),
         cells("", "", "", "", u / z),

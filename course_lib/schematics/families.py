@@ -1,4 +1,4 @@
-"""The masks of three families of models, what a mask does to one token and to a gap, an image as a sequence."""
+"""Three models from one block, the masks of three families, what a mask does to one token, an image as a sequence."""
 
 from collections import Counter
 from fractions import Fraction
@@ -25,12 +25,78 @@ from course_lib.diagrams import (
     number,
     text,
 )
+from course_lib.diagrams.matrices import CELL
 from course_lib.masks import causal_mask, masked_softmax
 from course_lib.models.vision_transformer import patchify
 
-DOWN, ACROSS = ("bottom", "top"), ("right", "left")
+DOWN, UP, ACROSS = ("bottom", "top"), ("top", "bottom"), ("right", "left")
+HEIGHT_OF_BLOCKS = 184  # pixels: room for the grid of five tokens and its name
 SEES = TOKENS.index("sees")
 PAIR, GAP, CLUE = ("sixty", "eight", "|", "acht", "und", "sechzig"), 1, 3  # what is hidden, what gives it away
+
+
+def three_models_from_one_block() -> Diagram:
+    """Draw Chapter 12: what goes into BERT, GPT-2 and ViT, who may attend to whom, and what is predicted.
+
+    >>> three_models_from_one_block().svg().count("✓")  # 16, 10 and 25
+    51
+    """
+    n, gap = len(TOKENS), TOKENS.index("cat")
+    pixels = image.IMAGE[0, 0]  # (height, width)
+    hidden = (*TOKENS[:gap], "<mask>", *TOKENS[gap + 1 :])
+    patch_names = ("class", *map(str, range(1, 5)))
+
+    def cells(words: tuple[str, ...], asked: int | None = None, gap: float = 4) -> Group:
+        """Return one cell for each token; where the prediction is `asked`, in another colour."""
+        roles = ["query" if place == asked else "plain" for place in range(len(words))]
+        return beside(*(matrix([[word]], role) for word, role in zip(words, roles, strict=True)), gap=gap)
+
+    def panel(name: str, task: str, source: Part, inputs: Group, mask: torch.Tensor, outputs: dict[int, str]) -> Group:
+        """Return the source, its tokens, the blocks and what is predicted at some positions, from below to above."""
+        ticks = matrix([["✓" if allowed else "" for allowed in row] for row in mask.tolist()], "weight", mask=mask)
+        label = text("blocks, no mask" if mask.all() else "blocks, causal mask").above(ticks, 4)
+        label.move(ticks.middle[0] - label.middle[0], 0)
+        inside = Group([ticks, label])
+        blocks = frame([Part(inputs.bounds[2] - inputs.bounds[0], HEIGHT_OF_BLOCKS)], space=0).above(inputs, 26)
+        source.below(inputs, 26)
+        heading = column(text(name, strong=True), text(task), gap=2).above(blocks, 26 + CELL + 10)
+        for part in (blocks, source, inside, *heading.parts):
+            part.move(inputs.middle[0] - part.middle[0], 0)
+        inside.move(0, blocks.middle[1] - (inside.bounds[1] + inside.bounds[3]) / 2)
+        reads = [arrow(source, inputs, sides=UP), arrow(inputs, blocks, sides=UP)]
+        predictions = []
+        for place, word in outputs.items():
+            cell, edge = matrix([[word]], "value").above(blocks, 26), Part(0, 0).above(blocks, 0)
+            for part in (cell, edge):  # both above their own token
+                part.move(inputs.parts[place].middle[0] - part.middle[0], 0)
+            predictions += [cell, edge, arrow(edge, cell, role="value", sides=UP)]
+        return Group([inputs, blocks, inside, source, heading, *reads, *predictions])
+
+    def panels() -> list[Group]:
+        squares = [matrix(pixels[y : y + 2, x : x + 2]) for y in (0, 2) for x in (0, 2)]
+        cut = column(*(beside(*squares[start : start + 2], gap=6) for start in (0, 2)), gap=6)
+        sentence = f"“{' '.join(TOKENS)}”"
+        everything, every_patch = (torch.ones(size, size, dtype=torch.bool) for size in (n, len(patch_names)))
+        each_next = dict(enumerate((*TOKENS[1:], ".")))
+        return [
+            panel("BERT", "predicts hidden words", text(sentence), cells(hidden, gap), everything, {gap: TOKENS[gap]}),
+            panel("GPT-2", "predicts the next word", text(sentence), cells(TOKENS, gap=14), causal_mask(n), each_next),
+            panel("ViT", "predicts one label", cut, cells(patch_names, 0), every_patch, {0: "seven"}),
+        ]
+
+    wide = beside(*panels(), gap=26)
+    for group in wide.parts[1:]:  # their tokens stand level
+        group.move(0, wide.parts[0].parts[0].middle[1] - group.parts[0].middle[1])
+    return Diagram(
+        "BERT, GPT-2 and ViT: three models from one block",
+        "Three panels, each read from below: the input, its tokens, the blocks with a grid of who may attend to whom, "
+        f"and what is predicted. BERT: one word of “{' '.join(TOKENS)}” is replaced by <mask>; no mask, 16 ticks; "
+        f"predicted is “{TOKENS[gap]}”, above the gap. GPT-2: the same text; causal mask, 10 ticks; at each position "
+        "the next word is predicted. ViT: an image of four by four pixels, cut into four patches, with a class token "
+        "in front; no mask, 25 ticks; predicted is “seven”, above the class token.",
+        [wide],
+        narrow=[column(*panels(), gap=34)],
+    )
 
 
 def masks_of_three_families() -> Diagram:
@@ -186,14 +252,14 @@ def hidden_word_from_both_sides() -> Diagram:
         )
         fits.right_of(predicted, 10)
         before = bracket(Group(inputs.parts[: GAP + 1]), "bottom", "read")
-        behind = "not read: stands\nbehind the gap" if causal else f"read, too: “{PAIR[CLUE]}”\nmeans “{hidden}”"
-        after = bracket(Group(inputs.parts[GAP + 1 :]), "bottom", behind)
+        later = "not read: stands\nafter the gap" if causal else f"read, too: “{PAIR[CLUE]}”\nmeans “{hidden}”"
+        after = bracket(Group(inputs.parts[GAP + 1 :]), "bottom", later)
         names = [text("text").above(whole, 4, "start"), text(f"input: <mask> in place of “{hidden}”").below(after, 2)]
         names[1].move(inputs.middle[0] - names[1].middle[0], 0)
         title = text(f"{name}: {'left side only' if causal else 'both sides'}", strong=True).above(names[0], 2)
         title.move(inputs.middle[0] - title.middle[0], 0)
         reads = [
-            arrow(cell, predicted, role="key" if place == CLUE else "plain", sides=("top", "bottom"))
+            arrow(cell, predicted, role="key" if place == CLUE else "plain", sides=UP)
             for place, cell in enumerate(inputs.parts)
             if seen[place]
         ]
@@ -202,7 +268,7 @@ def hidden_word_from_both_sides() -> Diagram:
                 *(title, *names, *whole.parts, loss, predicted, fits, blocks, label, *inputs.parts, before, after),
                 *reads,
                 arrow(whole.parts[GAP], loss, "target", "value", DOWN),
-                arrow(predicted, loss, role="value", sides=("top", "bottom")),
+                arrow(predicted, loss, role="value", sides=UP),
             ]
         )
 
@@ -213,15 +279,15 @@ def hidden_word_from_both_sides() -> Diagram:
         f"<mask>. Left, no mask: arrows lead from all {len(PAIR)} tokens of the input, on both sides of the gap, "
         f"through the blocks to one prediction above the gap. One word fits, because “{PAIR[CLUE]}” is read: the "
         f"probability of “{hidden}” is {of_both}, and the loss {number(-log(of_both))}. Right, causal mask: "
-        f"the {len(PAIR) - GAP - 1} tokens behind the gap are hatched and have no arrow. {len(cases[1][1])} words fit "
-        f"behind “{PAIR[0]}”: the probability is {of_left}, and the loss {number(-log(of_left))}.",
+        f"the {len(PAIR) - GAP - 1} tokens after the gap are hatched and have no arrow. {len(cases[1][1])} words fit "
+        f"after “{PAIR[0]}”: the probability is {of_left}, and the loss {number(-log(of_left))}.",
         [beside(panel(causal=False), panel(causal=True), gap=34)],
         narrow=[column(panel(causal=False), panel(causal=True), gap=34)],
     )
 
 
 def image_as_a_sequence() -> Diagram:
-    """Draw Chapter 12: an image is cut into patches, which become vectors behind a class token, with positions.
+    """Draw Chapter 12: an image is cut into patches, which become vectors after a class token, with positions.
 
     >>> print(image_as_a_sequence().description[-54:])
     the positions are added. The row of patch 2 is framed.
@@ -256,7 +322,7 @@ def image_as_a_sequence() -> Diagram:
         of["p"].right_of(plus, 1)
         equals = text("=", strong=True).right_of(of["p"], 2)
         of["x"].right_of(equals, 2)
-        label = text("vectors, behind\nthe class token", strong=True).below(of["patches"], 6, align="start").move(66, 0)
+        label = text("vectors, after\nthe class token", strong=True).below(of["patches"], 6, align="start").move(66, 0)
         arrows = [arrow(of["image"], of["patches"], "cut", sides=first), arrow(of["patches"], of["tokens"], sides=DOWN)]
         return [*of.values(), times, plus, equals, label, *arrows]
 

@@ -35,6 +35,7 @@ from course_lib.schematics.families import (
     image_as_a_sequence,
     masks_of_three_families,
     one_token_under_two_masks,
+    three_models_from_one_block,
 )
 from course_lib.schematics.generating import context_and_targets, logits_to_a_draw
 from course_lib.schematics.heads import right_and_wrong_halves, two_heads_step_by_step
@@ -91,7 +92,7 @@ def test_each_drawing_is_described_and_fits_the_column_of_the_book(name):
         *(growing_cache, softmax_in_two_tiles),
         *(masked_mean_step_by_step, twins_with_and_without_positions),
         logits_to_a_draw,
-        *(image_as_a_sequence, hidden_word_from_both_sides, one_token_under_two_masks),
+        *(image_as_a_sequence, hidden_word_from_both_sides, one_token_under_two_masks, three_models_from_one_block),
         one_word_reads_the_picture,
         *(right_and_wrong_split, right_and_wrong_halves),
         two_heads_step_by_step,
@@ -385,6 +386,16 @@ def test_a_draw_goes_from_logits_through_all_filters_to_a_token(narrow):
         *("0.19", "0.51", "0.31", "0.62", "0.38", "0.62", "1"),  # of 0.914 and of 0.814; 0.7 lies between the last two
     ]
     assert "next token: “.”" in words(logits_to_a_draw(), narrow)
+
+
+def test_each_of_three_models_predicts_above_its_own_token():
+    drawing = three_models_from_one_block()
+    for narrow, groups in ((False, drawing.wide.parts[0].parts), (True, drawing.narrow.parts[0].parts)):
+        assert words(drawing, narrow).count("✓") == 16 + 10 + 25
+        for group, places in zip(groups, ([1], [0, 1, 2, 3], [0]), strict=True):  # gap, every token, class token
+            arrows = [part for part in group.parts if isinstance(part, Arrow) and part.role == "value"]
+            tokens = group.parts[0].parts
+            assert [part.end.middle[0] for part in arrows] == pytest.approx([tokens[at].middle[0] for at in places])
 
 
 def test_only_the_encoder_of_a_family_reads_the_future():
