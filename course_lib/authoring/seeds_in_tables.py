@@ -28,8 +28,8 @@ def with_seeds(page: str, claims: list[dict]) -> str:
     """Return the HTML of a page whose tables of findings have a column with the lowest and highest value of all seeds.
 
     The verdict on a baseline is that of all seeds, too: one training says little about two that are close. Its heading
-    leads to the rule on the page of claims. `claims` are those of its chapter in the ledger. A table of which the ledger
-    knows no row stays as it is.
+    leads to the rule on the page of claims. `claims` are those of its chapter in the ledger. A table of which the
+    ledger knows no row stays as it is.
 
     >>> from course_lib.findings import Findings, Statement
     >>> table = Findings("On 500 scenes", [Statement("claim", "exact", "0.996", "at least 0.95", holds=True)])
