@@ -5,6 +5,7 @@ import math
 import re
 
 from course_lib.authoring.ledger_entries import rival
+from course_lib.findings import HEADINGS
 
 TABLE = re.compile(r'<table class="table findings">.*?</table>', re.DOTALL)
 HEAD = re.compile(r"(<tr>(?:<th scope=\"col\"[^>]*>.*?</th>){2})", re.DOTALL)
@@ -18,14 +19,17 @@ NUMBER = re.compile(r"[-\u2212]?\d[\d,]*(?:\.\d+)?(?:e[+-]\d+)?")
 COUNT = re.compile(r"([\d,]+) of ([\d,]+)")
 KIND = re.compile(r"^<strong>\w+:</strong> ")
 SEEDS = "Range over the seeds"
+VERDICT = HEADINGS[-1]
+RULE = f'<a href="claims.html#when-a-baseline-is-called-better">{VERDICT}</a>'  # the section that defines the verdict
 LEFT = 'style="text-align: left"'
 
 
 def with_seeds(page: str, claims: list[dict]) -> str:
     """Return the HTML of a page whose tables of findings have a column with the lowest and highest value of all seeds.
 
-    The verdict on a baseline is that of all seeds, too: one training says little about two that are close. `claims` are
-    those of its chapter in the ledger. A table of which the ledger knows no row stays as it is.
+    The verdict on a baseline is that of all seeds, too: one training says little about two that are close. Its heading
+    leads to the rule on the page of claims. `claims` are those of its chapter in the ledger. A table of which the
+    ledger knows no row stays as it is.
 
     >>> from course_lib.findings import Findings, Statement
     >>> table = Findings("On 500 scenes", [Statement("claim", "exact", "0.996", "at least 0.95", holds=True)])
@@ -39,7 +43,7 @@ def with_seeds(page: str, claims: list[dict]) -> str:
         if not any(_name(row["name"]) in known for row in ROW.finditer(table[0])):
             return table[0]
         headed = HEAD.sub(rf'\1<th scope="col" {LEFT}>{SEEDS}</th>', table[0], count=1)
-        return ROW.sub(_with_seeds, headed)
+        return ROW.sub(_with_seeds, headed.replace(f">{VERDICT}<", f">{RULE}<", 1))
 
     def _with_seeds(row: re.Match) -> str:
         claim = known.get(_name(row["name"]), {"values": []})

@@ -1,6 +1,7 @@
 """The column of the ledger in the tables of a page."""
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -27,9 +28,16 @@ def rows(page):
 
 def test_each_row_shows_the_range_of_its_own_values():
     head, exact, uniform, opponent = rows(with_seeds(TABLE, LEDGER))
-    assert head[1:] == ["Value", "Range over the seeds", "The baseline is"]
+    assert head[1:3] == ["Value", "Range over the seeds"] and head[3].endswith(">The baseline is</a>")
     assert exact[2] == "0.98 to 1.00" and uniform[2] == "" and opponent[2] == "0.90"
     assert [row[3] for row in (exact, uniform, opponent)] == ["", "", "no clear difference"]
+
+
+def test_the_verdict_leads_to_its_rule_on_the_page_of_claims():
+    (page, section) = re.search(r'<a href="(.*?)\.html#(.*?)">The baseline is</a>', with_seeds(TABLE, LEDGER)).groups()
+    text = Path("book", "text", f"{page}.md").read_text(encoding="utf-8")
+    headings = [heading.lower().replace(" ", "-") for heading in re.findall(r"^## (.*)$", text, re.MULTILINE)]
+    assert section in headings
 
 
 def test_one_run_keeps_the_verdict_of_the_page_and_seeds_replace_it():
