@@ -73,8 +73,8 @@ class SelectiveStateSpace(nn.Module):
         super().__init__()
         self.d_model, self.d_state, self.scan = d_model, d_state, scan
         self.to_step_size = nn.Linear(d_model, d_model)
-        self.to_write = nn.Linear(d_model, d_state, bias=False)
-        self.to_read = nn.Linear(d_model, d_state, bias=False)
+        self.to_input_matrix = nn.Linear(d_model, d_state, bias=False)  # B of the paper: what enters the state
+        self.to_output_matrix = nn.Linear(d_model, d_state, bias=False)  # its C: what is read of the state
         self.to_gate = nn.Linear(d_model, d_model)
         self.to_output = nn.Linear(d_model, d_model)
         self.skip = nn.Parameter(torch.ones(d_model))
@@ -107,11 +107,11 @@ class SelectiveStateSpace(nn.Module):
         """Return the decay and the update, each (..., d_model, d_state), of inputs (..., d_model)."""
         step_size = functional.softplus(self.to_step_size(inputs)).unsqueeze(-1)  # (..., d_model, 1)
         decay = (-step_size * self.log_rate.exp()).exp()  # (..., d_model, d_state)
-        return decay, step_size * inputs.unsqueeze(-1) * self.to_write(inputs).unsqueeze(-2)
+        return decay, step_size * inputs.unsqueeze(-1) * self.to_input_matrix(inputs).unsqueeze(-2)
 
     def _read(self, state: torch.Tensor, inputs: torch.Tensor) -> torch.Tensor:
         """Return the outputs (..., d_model) that inputs (..., d_model) read of a state (..., d_model, d_state)."""
-        found = (state @ self.to_read(inputs).unsqueeze(-1)).squeeze(-1)  # (..., d_model)
+        found = (state @ self.to_output_matrix(inputs).unsqueeze(-1)).squeeze(-1)  # (..., d_model)
         gate = functional.silu(self.to_gate(inputs))  # (..., d_model)
         return self.to_output(gate * (found + self.skip * inputs))  # (..., d_model)
 

@@ -25,13 +25,13 @@ def self_attention_of_one_token() -> Diagram:
 
     def arranged(columns: Sequence[str], rows: Sequence[str], gap: float, words: tuple[str, str]) -> list[Part | Arrow]:
         products, softmax = words
-        query = matrix(X[LAST : LAST + 1], "query", "query: “itself”", (), columns)
+        query = matrix(X[LAST : LAST + 1], "query", "query: “itself”", (), FEATURES)
         keys = matrix(X, "key", "keys: X", TOKENS, columns).below(query, 40)
         score = matrix(scores, "weight", "scores", rows).right_of(keys, gap)
         values = matrix(X, "value", "values: X", TOKENS, columns).below(keys, 52)
         weight = matrix(weights, "weight", "weights", rows).right_of(values, gap)
         weight.move(score.middle[0] - weight.middle[0], 0)
-        y = matrix(output[LAST : LAST + 1], "value", "output: “itself”", (), columns).below(values, 40)
+        y = matrix(output[LAST : LAST + 1], "value", "output: “itself”", (), FEATURES).below(values, 40)
         return [
             *(query, keys, score, weight, values, y),
             arrow(query, keys, role="query", sides=DOWN),

@@ -71,13 +71,13 @@ def layer_by_hand(layer, inputs):
     outputs = []
     for vector in inputs:
         sizes, gates = layer.to_step_size(vector).tolist(), layer.to_gate(vector).tolist()
-        write, read = layer.to_write(vector).tolist(), layer.to_read(vector).tolist()
+        enters, read = layer.to_input_matrix(vector).tolist(), layer.to_output_matrix(vector).tolist()
         hidden = []
         for entry, x in enumerate(vector.tolist()):
             size = softplus(sizes[entry])
             for n in range(layer.d_state):
                 rate = exp(layer.log_rate[entry, n].item())
-                state[entry][n] = exp(-size * rate) * state[entry][n] + size * write[n] * x
+                state[entry][n] = exp(-size * rate) * state[entry][n] + size * enters[n] * x
             found = sum(read[n] * state[entry][n] for n in range(layer.d_state))
             hidden.append(silu(gates[entry]) * (found + layer.skip[entry].item() * x))
         outputs.append(layer.to_output(torch.tensor(hidden, dtype=torch.float64)))
