@@ -164,7 +164,7 @@ def _words(measured: Measurement, digits: int) -> str:
     """Return a value as the open table writes it: the same decimals in each row, where the table asks for that."""
     decimals = None if _table is None else _table.decimals
     bare = measured.cases is None and measured.error is None
-    return f"{measured.value:.{decimals}f}" if bare and decimals is not None else measured.text(digits)
+    return f"{measured.value:,.{decimals}f}" if bare and decimals is not None else measured.text(digits)
 
 
 def _broken(statement: Statement) -> str:

@@ -58,14 +58,14 @@ class Measurement:
         if counted and self.value in (0, 1):
             return counted
         if self.standard_error == 0:
-            return f"{self.value:.{digits}g}"
+            return in_digits(self.value, digits)
         # The error has two digits, and the value ends where the error does.
         exponent = int(f"{self.standard_error:.1e}".partition("e")[2])
         decimals = max(0, 1 - exponent)
-        value = f"{self.value:.{decimals}f}"
+        value, error = (f"{each:,.{decimals}f}" for each in (self.value, self.standard_error))
         if counted and round(min(self.value, 1 - self.value) * self.cases) < FEW:
             return f"{value} ({counted})"
-        return f"{value} ± {self.standard_error:.{decimals}f}"
+        return f"{value} ± {error}"
 
 
 def side(lead: float, error: float) -> str:
@@ -96,7 +96,7 @@ def standing(lead: float, error: float) -> str:
     if lead == 0:
         return words
     if error == 0:
-        return f"{words} by {abs(lead):.3g}"
+        return f"{words} by {in_digits(abs(lead), 3)}"
     distance = f"{abs(lead) / error:.1f} standard errors"
     direction = _direction(lead)
     return f"{words} by {distance}" if words == direction else f"{words} ({direction} by {distance})"
@@ -104,3 +104,12 @@ def standing(lead: float, error: float) -> str:
 
 def _direction(lead: float) -> str:
     return "ahead" if lead > 0 else "behind"
+
+
+def in_digits(value: float, digits: int) -> str:
+    """Return a value to so many digits, and from a thousand on as a whole number, since 5.5e+03 is hard to read.
+
+    >>> in_digits(0.12345, 3), in_digits(5501.7, 3), in_digits(999.5, 3)
+    ('0.123', '5,502', '1,000')
+    """
+    return f"{value:,.0f}" if abs(value) >= 999.5 else f"{value:.{digits}g}"

@@ -6,6 +6,7 @@ import re
 
 from course_lib.authoring.ledger_entries import rival
 from course_lib.findings import HEADINGS
+from course_lib.measurements import in_digits
 
 TABLE = re.compile(r'<table class="table findings">.*?</table>', re.DOTALL)
 HEAD = re.compile(r"(<tr>(?:<th scope=\"col\"[^>]*>.*?</th>){2})", re.DOTALL)
@@ -66,8 +67,8 @@ def _range(values: list[float], shown: str) -> str:
 
     >>> _range([0.6335, 0.7949], "0.633 ± 0.011"), _range([0.9825, 1.0], "500 of 500"), _range([32, 32], "32")
     ('0.633 to 0.795', '491 to 500', '32')
-    >>> _range([0.992, 0.996], "0.988 ± 0.003"), _range([2.52e6, 2.728e6], "2.77e+06")
-    ('0.988 to 0.996', '2.52e+06 to 2.77e+06')
+    >>> _range([0.992, 0.996], "0.988 ± 0.003"), _range([2.52e6, 2.728e6], "2,770,000")
+    ('0.988 to 0.996', '2,520,000 to 2,770,000')
     >>> _range([0.4744, 0.4744], "0.47 ± 0.01")  # what does not depend on the seed
     '0.47'
     >>> _range([0.9999, 1.0], "1"), _range([31.96, 32.5], "32")  # a value whose last zeros are not shown
@@ -84,14 +85,14 @@ def _range(values: list[float], shown: str) -> str:
     if decimals == 0 and not all(float(each).is_integer() for each in values):
         decimals = max(0, 4 - sum(map(str.isdigit, value[0])))
     if decimals is not None and min(values) == max(values) and not float(values[0]).is_integer():
-        return f"{values[0]:.{decimals}f}"
+        return f"{values[0]:,.{decimals}f}"
     if number := NUMBER.match(shown):
         values = [*values, float(number[0].replace(",", "").replace("\u2212", "-"))]
-    low, high = f"{min(values):.4g}", f"{max(values):.4g}"
+    low, high = in_digits(min(values), 4), in_digits(max(values), 4)
     if decimals is not None and not all(float(each).is_integer() for each in values):
         unit = 10**decimals
-        low = f"{math.floor(round(min(values) * unit, 6)) / unit:.{decimals}f}"
-        high = f"{math.ceil(round(max(values) * unit, 6)) / unit:.{decimals}f}"
+        low = f"{math.floor(round(min(values) * unit, 6)) / unit:,.{decimals}f}"
+        high = f"{math.ceil(round(max(values) * unit, 6)) / unit:,.{decimals}f}"
     return _once(low, high)
 
 

@@ -17,10 +17,14 @@ from course_lib.measurements import Measurement, standing
         (Measurement(1.0, cases=1), "1 of 1"),
         (Measurement(1.8664, error=0.0133), "1.866 ± 0.013"),
         (Measurement(3.14159, error=0.0996), "3.14 ± 0.10"),
-        (Measurement(1234.4, error=56.4), "1234 ± 56"),
-        (Measurement(123456.0, error=1234.0), "123456 ± 1234"),
-        (Measurement(1234.4, error=2.0), "1234.4 ± 2.0"),
-        (Measurement(1234.4), "1.23e+03"),
+        (Measurement(1234.4, error=56.4), "1,234 ± 56"),
+        (Measurement(123456.0, error=1234.0), "123,456 ± 1,234"),
+        (Measurement(1234.4, error=2.0), "1,234.4 ± 2.0"),
+        (Measurement(1234.4), "1,234"),
+        (Measurement(-55021.0), "-55,021"),
+        (Measurement(999.6), "1,000"),
+        (Measurement(999.4), "999"),
+        (Measurement(math.inf), "inf"),
         (Measurement(math.nan), "nan"),
     ],
 )
@@ -62,6 +66,7 @@ def test_what_cannot_be_a_standard_error_is_refused(arguments, sentence):
         (-0.1, 0.1, "no clear difference (behind by 1.0 standard errors)"),
         (0, 0.1, "no difference"),
         (-0.0021, 0, "behind by 0.0021"),
+        (5391.0, 0, "ahead by 5,391"),
     ],
 )
 def test_the_standing_in_words(lead, error, words):
