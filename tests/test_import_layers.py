@@ -8,10 +8,10 @@ from course_lib.project import root
 LAYERS = [
     "__init__ project shapes seeding measurements findings claims files ranks",
     "softmax attention fused_attention linear_attention tiling costs trees masks positions losses pooling",
-    "recurrence state_space convolution embedding multi_head latent_attention sinks normalisation blocks mixture "
-    "torch_conversion cache decoding speculative",
+    "recurrence state_space convolution embedding multi_head latent_attention sinks normalisation blocks deepnorm "
+    "mixture torch_conversion cache decoding speculative",
     "models",
-    "training checkpoints model_files evaluation data pretrained",
+    "training checkpoints model_files evaluation data pretrained rings",
     "diagnostics inspection figures explorers diagrams schematics capstone",
     "grading exercises authoring runs",
     "commands __main__",

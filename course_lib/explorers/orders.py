@@ -7,7 +7,8 @@ from IPython.display import HTML
 
 from course_lib.explorers.charts import label, path
 from course_lib.explorers.markup import explorer, table
-from course_lib.explorers.orders_table import DEPTHS, EVERY, LEARNING_RATES, ORDERS, STEPS, SYMBOLS, read_table
+from course_lib.explorers.orders_table import DEPTHS, EVERY, LEARNING_RATES, ORDERS, read_table
+from course_lib.rings import STEPS, SYMBOLS
 
 WIDTH, HEIGHT = 320, 240  # pixels of the chart: as wide as a telephone has room for
 LEFT, RIGHT, TOP, BOTTOM = 26, 14, 28, 42  # pixels around its plane, for ticks and names

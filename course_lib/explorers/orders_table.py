@@ -5,71 +5,37 @@ from itertools import product
 from pathlib import Path
 
 import torch
-from torch import nn
-from torch.nn import functional
 
 from course_lib.blocks import TransformerBlock
+from course_lib.deepnorm import DeepNormBlock, begin_as_deepnorm
 from course_lib.files import write_atomically
-from course_lib.normalisation import LayerNorm
-from course_lib.positions import LearnedPositions
+from course_lib.rings import WIDTH, RingStack, train_on_rings
 from course_lib.seeding import start_reproducibly
-from course_lib.training import train
 
 TABLE = Path(__file__).with_suffix(".json")
-SYMBOLS, WIDTH, HEADS, LENGTH = 12, 32, 2, 6
-STEPS, EVERY = 150, 10
+HEADS, EVERY = 2, 10
 SEEDS = (0, 1, 2)
 DEPTHS = (2, 4, 8, 16)
 LEARNING_RATES = (0.003, 0.01, 0.03)
 ORDERS = ("pre-norm", "post-norm", "post-norm, DeepNorm", "pre-norm, DeepNorm's weights")
 
 
-class ScaledSum(TransformerBlock):
-    """A post-norm block that multiplies the stream by `factor` before each sum, as DeepNorm does."""
+def make_stack(order: str, depth: int) -> RingStack:
+    """Return the network of Chapter 8 with `depth` blocks in one of the ORDERS.
 
-    factor = 1.0
-
-    def _after(self, vectors, change, normalise):
-        return super()._after(self.factor * vectors, change, normalise)
-
-
-def begin_as_deepnorm(block: TransformerBlock, depth: int) -> None:
-    """Draw the matrices of `block` as DeepNorm does in an encoder of `depth` blocks (Wang et al., 2022, Figure 2).
-
-    >>> block = TransformerBlock(4, 2, 8)
-    >>> begin_as_deepnorm(block, depth=2)
-    >>> block.feed_forward.expand.bias.tolist() == [0.0] * 8
-    True
+    >>> make_stack("post-norm, DeepNorm", depth=2).blocks[0].factor  # the fourth root of 4 sublayers
+    1.4142135623730951
     """
-    small = (8 * depth) ** -0.25
-    attention, feed_forward = block.attention, block.feed_forward
-    for layer, scale in (
-        (attention.to_query, 1.0),
-        (attention.to_key, 1.0),
-        (attention.to_value, small),
-        (attention.to_output, small),
-        (feed_forward.expand, small),
-        (feed_forward.contract, small),
-    ):
-        nn.init.xavier_normal_(layer.weight, gain=scale)
-        nn.init.zeros_(layer.bias)
 
+    def make_block() -> TransformerBlock:
+        if order == "post-norm, DeepNorm":
+            return DeepNormBlock(WIDTH, HEADS, 2 * WIDTH, depth)
+        return TransformerBlock(WIDTH, HEADS, 2 * WIDTH, norm="pre" if order.startswith("pre") else "post")
 
-def make_stack(order: str, depth: int) -> nn.Sequential:
-    """Return the network of Chapter 8: embedding, positions, `depth` blocks in one of the ORDERS, logits of symbols.
-
-    >>> make_stack("pre-norm", depth=2)(torch.zeros(3, 6, dtype=torch.long)).shape  # (batch, time, symbol)
-    torch.Size([3, 6, 12])
-    """
-    pre = order.startswith("pre")
-    embed, place = nn.Embedding(SYMBOLS, WIDTH), LearnedPositions(max_length=LENGTH, d_model=WIDTH)
-    blocks = [ScaledSum(WIDTH, HEADS, 2 * WIDTH, norm="pre" if pre else "post") for _ in range(depth)]
-    last = LayerNorm(WIDTH) if pre else nn.Identity()
-    stack = nn.Sequential(embed, place, *blocks, last, nn.Linear(WIDTH, SYMBOLS))
+    stack = RingStack(depth, make_block)
     if "DeepNorm" in order:
-        for block in blocks:
+        for block in stack.blocks:
             begin_as_deepnorm(block, depth)
-            block.factor = 1.0 if pre else (2 * depth) ** 0.25
     return stack
 
 
@@ -80,13 +46,7 @@ def measure(order: str, depth: int, learning_rate: float, seed: int) -> list[flo
     15
     """
     torch.manual_seed(seed)
-    stack = make_stack(order, depth)
-
-    def batch_loss(generator: torch.Generator) -> torch.Tensor:
-        rings = torch.randint(SYMBOLS, (64, LENGTH), generator=generator)
-        return functional.cross_entropy(stack(rings).flatten(0, 1), rings.roll(3, dims=1).flatten())
-
-    losses = torch.tensor(train(stack, batch_loss, STEPS, learning_rate, seed, 0.0))
+    losses = torch.tensor(train_on_rings(make_stack(order, depth), learning_rate, seed))
     return [round(loss, 3) for loss in losses.view(-1, EVERY).mean(dim=1).tolist()]
 
 
