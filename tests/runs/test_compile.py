@@ -19,9 +19,10 @@ RUNS = [(name, {}) for name in OF_THE_TASK["compile"]] + [("language-model", {"r
 def test_a_model_is_one_graph_with_the_same_losses_and_gradients(name, given, monkeypatch):
     graph_alone = functools.partial(torch.compile, backend="eager")  # the graph, without the compiler behind it
     monkeypatch.setattr(torch, "compile", graph_alone)
+    monkeypatch.setattr(settings, "can_compile", lambda device: True)  # no compiler is needed for that
     small = {"width": 8} if name == "captioner" else {"width": 8, "heads": 2, "layers": 1}
-    settings = settle(name, device="cpu", compile=True, **small, **given)
-    task, plain = make_task(settings), make_task(dataclasses.replace(settings, compile=False))
+    chosen = settle(name, device="cpu", compile=True, **small, **given)
+    task, plain = make_task(chosen), make_task(dataclasses.replace(chosen, compile=False))
     assert task.token_losses != plain.token_losses
     torch.manual_seed(0)
     model = task.make_model()
@@ -46,6 +47,7 @@ def test_without_a_compiler_it_is_said_at_once(monkeypatch):
 
 
 def test_a_compiled_run_goes_on_where_there_is_no_compiler(monkeypatch):
+    monkeypatch.setattr(settings.shutil, "which", lambda name: f"/usr/bin/{name}")
     begun = settle("language-model", device="cpu", compile=True)
     assert on_device(begun, None) == begun
     monkeypatch.setattr(settings.shutil, "which", lambda name: None)
