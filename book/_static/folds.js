@@ -6,6 +6,8 @@
       fold.open = true;
     }
     target?.querySelector(":scope > details.deeper")?.setAttribute("open", "");
+    const next = target?.nextElementSibling; // a label is an empty element before the fold that it names
+    if (next?.matches("details.deeper")) next.open = true;
     target?.scrollIntoView();
   };
   if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", openAtTarget);

@@ -7,11 +7,12 @@ import unicodedata
 import pytest
 from pypdf import PdfReader
 
-from tests.book.pages import HTML, built_pages
+from tests.book.pages import HTML, built_pages, contents
 
 pytestmark = pytest.mark.rendered
 PAGE = HTML / "book" / "04_queries_keys_values.html"
 SECTION = "symmetric-attention-scores"
+CHAPTERS = [page for page in contents() if re.match(r"book/\d\d_", page)]
 OPEN = "details.deeper[open]"
 
 
@@ -52,6 +53,24 @@ def test_a_link_into_a_section_opens_it(page):
     page.evaluate("document.querySelector('details.deeper[open]').open = false")
     page.locator(f"a[href$='#{name}']").first.evaluate("(link) => link.click()")  # to where one already is
     assert inside.is_visible()
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS)
+def test_every_link_into_what_is_folded_opens_it(chapter, page):
+    page.goto((HTML / f"{chapter}.html").as_uri())
+    closed = page.evaluate(
+        """() => [...new Set([...document.querySelectorAll("article a[href^='#']")].map((link) => link.hash))]
+            .filter((hash) => {
+                document.querySelectorAll("details.deeper").forEach((fold) => { fold.open = false; });
+                location.hash = hash;
+                window.dispatchEvent(new HashChangeEvent("hashchange"));
+                const target = document.getElementById(decodeURIComponent(hash.slice(1)));
+                const shown = target.offsetHeight ? target : target.nextElementSibling ?? target.parentElement;
+                const fold = shown.matches("details.deeper") ? shown : shown.closest("details.deeper");
+                return fold && !fold.open;
+            })"""
+    )
+    assert closed == []
 
 
 def test_it_is_printed_unfolded_and_folded_again(page):
