@@ -10,6 +10,7 @@ import pytest
 
 from course_lib.authoring import pairs
 from course_lib.authoring.notebooks import code_digest
+from course_lib.authoring.seeds_in_tables import KIND, ROW, TABLE
 from course_lib.grading.catalogue import catalogue
 from course_lib.project import root
 
@@ -24,6 +25,10 @@ def notebook(stem):
 
 def markdown(stem):
     return "\n\n".join(cell.source for cell in notebook(stem).cells if cell.cell_type == "markdown")
+
+
+def code_cells(stem):
+    return [cell for cell in notebook(stem).cells if cell.cell_type == "code"]
 
 
 READ = ("admonition", "margin", "note", "tip")  # directives whose text a reader reads
@@ -76,6 +81,13 @@ def test_statements_stand_in_tagged_cells(stem):
         if cell.cell_type == "code":
             called = set(re.findall(r"^\s*(claim|control|opponent)\(", cell.source, flags=re.M))
             assert called <= set(cell.metadata.get("tags", [])), f"{sorted(called)} called in a cell without that tag"
+
+
+def test_each_statement_has_a_name_of_its_own(stem):
+    # `course claims` refuses others, after all the seeds.
+    page = "".join(output.get("data", {}).get("text/html", "") for cell in code_cells(stem) for output in cell.outputs)
+    names = [KIND.sub("", row["name"]) for table in TABLE.findall(page) for row in ROW.finditer(table)]
+    assert names and {name for name in names if names.count(name) > 1} == set()
 
 
 def test_claims_were_measured_on_five_seeds_and_hold(stem):
