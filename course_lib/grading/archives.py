@@ -20,6 +20,7 @@ from course_lib.project import CourseError
 ARCHIVE = ".zip"
 READ = (".ipynb", ".py", ARCHIVE)  # of any other kind only the name counts
 UNPACKED, ONE_UNPACKED = ".unpacked", "course-unpacked-"  # folders that are gone when the grading is over
+DEEPEST = 32  # parts of a path: Python's own functions call themselves once for each folder
 RATIO, RATIO_FROM = 100, 1 << 20  # text becomes ten times smaller; below so many bytes nobody is hurt
 ENCRYPTED = 0x1  # a flag of an entry
 # An entry of an archive's list of contents: how it begins, its size without name, extra field and comment, and where
@@ -30,9 +31,10 @@ OURS = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS, errno.EMFILE)  # no 
 
 @dataclass(frozen=True)
 class Bounds:
-    """How much may be in an archive: files, and bytes once they are unpacked.
+    """How much may be in an archive: files and folders together, and bytes once they are unpacked.
 
-    What swells far more than text does is refused with its archive, or, where `spare_others`, is left empty by itself.
+    What swells far more than text does, or lies too deep, is refused with its archive; where `spare_others`, it is
+    left empty or left out by itself.
     """
 
     files: int
@@ -119,6 +121,7 @@ def _checked(
     if size > bounds.size:
         raise CourseError(f"{archive} is not unpacked: it would become {size >> 20:,} MB")
     found: dict[PurePosixPath, zipfile.ZipInfo] = {}
+    places: set[PurePosixPath] = set()  # one entry can make many folders
     for entry in entries:
         path = PurePosixPath(entry.filename.replace("\\", "/"))
         shown = shorten(entry.filename, 60)
@@ -132,6 +135,14 @@ def _checked(
             raise CourseError(f"{archive} is not unpacked: {shown!r} would become {entry.file_size >> 20:,} MB")
         if entry.flag_bits & ENCRYPTED:
             raise CourseError(f"{archive} is not unpacked: it is encrypted")
+        if len(path.parts) > DEEPEST:
+            if not bounds.spare_others:
+                raise CourseError(f"{archive} is not unpacked: {shown!r} is nested more than {DEEPEST} deep")
+            path = PurePosixPath(*path.parts[:DEEPEST])
+            entry = zipfile.ZipInfo(f"{path}/")  # of a student whose files all lie deeper, an empty folder is left
+        places |= {path, *path.parents[:-1]}
+        if len(places) > bounds.files:
+            raise CourseError(f"{archive} is not unpacked: it holds more than {bounds.files:,} files and folders")
         if path in found and not entry.is_dir():
             raise CourseError(f"{archive} is not unpacked: it holds two files {shown!r}")
         found[path] = entry

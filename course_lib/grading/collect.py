@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from course_lib.grading import downloads
-from course_lib.grading.archives import ARCHIVE, ONE_UNPACKED, unpack
+from course_lib.grading.archives import ARCHIVE, DEEPEST, ONE_UNPACKED, unpack
 from course_lib.grading.catalogue import Catalogue
 from course_lib.grading.downloads import CANVAS, Download
 from course_lib.grading.notebook_file import kind, read_cells
@@ -78,7 +78,8 @@ def chapters_answered(course: Catalogue, found: list[Found]) -> list[str]:
     wanted = {task.function: exercise.id[:2] for exercise in course for task in exercise.tasks}
     seen = set()
     for submission in found:
-        with opened(submission.paths) as (files, _):
+        # Whatever goes wrong with one submission is told when it is graded, and does not keep the others from that.
+        with contextlib.suppress(Exception), opened(submission.paths) as (files, _):
             for path in files:
                 with contextlib.suppress(CourseError):  # what cannot be read answers nothing
                     code = "\n".join(cell.source for cell in read_cells(path)) if kind(path) in KINDS else ""
@@ -88,12 +89,16 @@ def chapters_answered(course: Catalogue, found: list[Found]) -> list[str]:
 
 
 def files_inside(folder: Path) -> list[Path]:
-    """Return the files below a student's folder, without the copies that editors and archives keep."""
-    return sorted(
-        path
-        for path in folder.rglob("*")
-        if not path.is_dir() and not any(part.startswith((".", "__")) for part in path.relative_to(folder).parts)
-    )
+    """Return the files below a student's folder, without the copies that editors and archives keep.
+
+    What lies deeper than an archive may be is passed over.
+    """
+    found = []
+    for place, folders, names in os.walk(folder):
+        parts = len(Path(place).relative_to(folder).parts) + 1  # of the path of what lies in this place
+        folders[:] = [each for each in folders if parts < DEEPEST and not each.startswith((".", "__"))]
+        found += [Path(place, each) for each in names if not each.startswith((".", "__"))]
+    return sorted(found)
 
 
 @contextlib.contextmanager

@@ -25,6 +25,7 @@ from course_lib.grading.wording import sentence, shorten
 from course_lib.project import CourseError
 
 LONGEST_PROBLEM = 400  # characters
+MOST_ANSWERS = 50  # files of one submission that are run
 KEPT_SOURCE = 200_000  # characters
 
 
@@ -77,10 +78,16 @@ def _grade(name: str, paths: tuple[str, ...], exercises: list[Exercise], setting
     best: dict[str, tuple[tuple[int, int], list[TaskResult], list[Event]]] = {}
     sources, output, endings, seen = [], b"", [], []
     deadline = time.monotonic() + settings.limits.wall  # for all the files together
+    too_long = f"the submission took longer than {settings.limits.wall:g} seconds"
     functions = [task.function for exercise in exercises for task in exercise.tasks]
     with opened(paths) as (files, reasons):
-        answers = _answers(files, functions, reasons)
-    for path, cells, modules in answers:
+        answers = _answers(files, functions, reasons, deadline, too_long)
+    for number, (path, cells, modules) in enumerate(answers):
+        late = time.monotonic() > deadline
+        if number and (late or number == MOST_ANSWERS):  # the first is begun in any case, and says how it ended
+            why = too_long if late else f"{MOST_ANSWERS} are the most"
+            endings.append(f"{len(answers) - number} of {len(answers)} files were not run: {why}")
+            break
         sources += [cell.source for cell in cells] + list(modules.values())
         worker = fork_server.for_tier(settings.tier)
         with SandboxedSession(worker, path.name, cells, functions, settings.limits, deadline, modules) as session:
@@ -92,7 +99,7 @@ def _grade(name: str, paths: tuple[str, ...], exercises: list[Exercise], setting
         seen += events.of_session(session, path)
         output, endings = output + session.output, endings + session.endings
     if not best:
-        reason = "; ".join(reasons)
+        reason = shorten("; ".join(reasons), LONGEST_PROBLEM)
         return Record(name, mark, UNREADABLE, reason, _nothing(exercises, reason))
     findings = tuple(each for exercise in exercises for each in _findings(exercise, best[exercise.id][1]))
     status, reason = (STOPPED, shorten("; ".join(dict.fromkeys(endings)), LONGEST_PROBLEM)) if endings else (GRADED, "")
@@ -101,7 +108,9 @@ def _grade(name: str, paths: tuple[str, ...], exercises: list[Exercise], setting
     return Record(name, mark, status, reason, findings, source, _shown(output), events=seen)
 
 
-def _answers(files: list[Path], functions: list[str], reasons: list[str]) -> list[tuple[Path, list[Cell], dict]]:
+def _answers(
+    files: list[Path], functions: list[str], reasons: list[str], deadline: float, too_long: str
+) -> list[tuple[Path, list[Cell], dict]]:
     """Return each file that is an answer, its cells, and the modules that it imports, by name.
 
     A module that an answer imports is none itself, unless it writes one of `functions`. Why a file cannot be
@@ -112,6 +121,8 @@ def _answers(files: list[Path], functions: list[str], reasons: list[str]) -> lis
         if kind(path) not in KINDS:
             continue
         try:
+            if time.monotonic() > deadline:
+                raise CourseError(f"{path} is not read: {too_long}")
             cells = read_cells(path)
             beside = helpers(path, cells, files)
         except CourseError as error:

@@ -37,14 +37,15 @@ def helpers(path: Path, cells: list[Cell], beside: Iterable[Path]) -> dict[Path,
         if kind(each) == ".py" and each.parent == path.parent and each != path and not each.name.startswith("__")
     }
     found: dict[Path, tuple[str, str]] = {}
-    wanted = set().union(*(imported(cell.source) for cell in cells))
-    while names := wanted & modules.keys():
+    wanted, size = set().union(*(imported(cell.source) for cell in cells)), 0
+    while (names := wanted & modules.keys()) and size <= MOST_CODE:
         name = min(names)
         module = modules.pop(name)
         with contextlib.suppress(CourseError):  # one that cannot be read is missing where it is imported
             (cell,) = read_cells(module)
             found[module] = name, cell.source
             wanted |= imported(cell.source)
-    if sum(len(source) for _, source in found.values()) > MOST_CODE:
+            size += len(cell.source)
+    if size > MOST_CODE:
         raise CourseError(f"{path} cannot be read: what it imports has more than {MOST_CODE:,} characters of code")
     return found

@@ -40,17 +40,21 @@ class Cell:
 
     def defines(self, name: str) -> bool:
         """Tell whether this function or class is written here, whether or not the cell comes to its end."""
-        return re.search(rf"^[ \t]*(def|class) {name}\b|^{name}\s*=(?!=)", self.source, re.MULTILINE) is not None
+        return name in self._defined
 
     def gives(self, name: str) -> bool:
         """Tell whether this cell, had it come to its end, would have given something this name."""
         return name in self._given
 
-    @cached_property  # read once: each call of an answer may miss another name
+    @cached_property  # read once: many functions are looked for, and each call of an answer may miss another name
+    def _defined(self) -> frozenset[str]:
+        found = re.findall(r"^[ \t]*(?:def|class) (\w+)|^(\w+)\s*=(?!=)", self.source, re.MULTILINE)
+        return frozenset(chain.from_iterable(found))
+
+    @cached_property
     def _given(self) -> frozenset[str]:
-        defined = re.findall(r"^[ \t]*(?:def|class) (\w+)|^(\w+)\s*=(?!=)", self.source, re.MULTILINE)
         imports = re.findall(rf"^[ \t]*(?:import|from) (.{{,{LONGEST_IMPORT}}})", self.source, re.MULTILINE)
-        return frozenset(chain.from_iterable(defined)).union(re.findall(r"\w+", "\n".join(imports)))
+        return self._defined.union(re.findall(r"\w+", "\n".join(imports)))
 
 
 @dataclass(frozen=True)

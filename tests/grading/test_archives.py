@@ -75,6 +75,20 @@ def test_an_archive_keeps_to_its_bounds(tmp_path):
     unpack(zipped(tmp_path / "dense.zip", {"02.py": " " * 1_000_000}), tmp_path / "into")
 
 
+def test_folders_are_counted_and_not_deep(tmp_path):
+    """A few entries can make very many folders, and of deep ones Python itself cannot dispose."""
+    fine = "a/" * (archives.DEEPEST - 1)
+    unpack(zipped(tmp_path / "fine.zip", {f"{fine}02.py": RIGHT}), tmp_path / "into")
+    for name, files in {"deep": ["02.py", f"a/{fine}x"], "far": [f"a/{fine}02.py"], "empty": ["a/" * 1_600]}.items():
+        with pytest.raises(CourseError, match="nested more than 32 deep"):
+            unpack(zipped(tmp_path / f"{name}.zip", dict.fromkeys(files, RIGHT)), tmp_path / "other")
+    wide = zipped(tmp_path / "wide.zip", {f"{number}/{fine}"[:-2]: "" for number in range(70)})
+    with pytest.raises(CourseError, match="more than 2,000 files and folders"):
+        unpack(wide, tmp_path / "other")
+    assert not (tmp_path / "other").exists()
+    unpack(wide, tmp_path / "other", Bounds(70 * (archives.DEEPEST - 1), 1))
+
+
 def that_says(path, entries, told):
     """Write an archive of so many files whose end tells another number of them."""
     zipped(path, {f"{number}.txt": "" for number in range(entries)})
@@ -209,6 +223,15 @@ def test_a_zip_of_the_class_is_a_folder_while_it_is_graded(tmp_path):
             records = [grade_submission(each.name, each.paths, SETTINGS) for each in collected.found]
         assert [record.status for record in records] == [GRADED, GRADED, UNREADABLE, UNREADABLE]
         assert [record.earned for record in records] == [6, 6, 0, 0] and not out.exists()
+
+
+def test_what_one_student_nests_too_deeply_is_left_out_of_the_class(tmp_path):
+    deep = "a/" * 1_600
+    files = {"ada/02.py": RIGHT, "eve/02.py": RIGHT, f"eve/{deep}03.py": RIGHT, f"mallory/{deep}": "", "x" * 40: ""}
+    with folder_of(zipped(tmp_path / "class.zip", files), tmp_path / "grades") as folder:
+        found = find_submissions(folder, tmp_path / "grades").found
+        assert {each.name: len(each.paths) for each in found} == {"ada": 1, "eve": 1, "mallory": 0}
+    assert not (tmp_path / "grades").exists()
 
 
 def test_a_folder_is_what_it_is_and_of_one_student_s_download_nothing_is_taken_off(tmp_path):

@@ -1,17 +1,21 @@
 """From files to a record: every submission gets one, whole, and the same twice."""
 
 import dataclasses
+import time
+from types import SimpleNamespace
 
 import jupytext
 import pytest
 
-from course_lib.grading import grader
+from course_lib.grading import collect, grader
+from course_lib.grading.archives import DEEPEST
 from course_lib.grading.catalogue import catalogue
 from course_lib.grading.collect import chapters_answered, find_submissions
-from course_lib.grading.grader import Settings, digest, grade_submission
+from course_lib.grading.grader import LONGEST_PROBLEM, Settings, digest, grade_submission
 from course_lib.grading.records import GRADED, STOPPED, UNGRADED, UNREADABLE
 from course_lib.grading.sandbox import fork_server, probe, tiers
 from course_lib.grading.sandbox.limits import Limits
+from course_lib.grading.session import SandboxedSession
 from course_lib.project import CourseError, find_chapter, root
 
 EVERYTHING = tuple(exercise.id for chapter in catalogue().chapters for exercise in catalogue().exercises(chapter))
@@ -190,6 +194,28 @@ def test_a_folder_without_submissions_is_told_so(tmp_path):
         find_submissions(tmp_path / "nowhere", tmp_path / "grades")
 
 
+def test_a_folder_is_searched_as_deep_as_an_archive_may_be(tmp_path):
+    place = tmp_path / "submissions"
+    for _ in range(60):
+        place = place / "a"
+        place.mkdir(parents=True)
+        (place / "02.py").write_text(RIGHT)
+    (found,) = find_submissions(tmp_path / "submissions", tmp_path / "grades").found
+    names = [path.removeprefix(f"{tmp_path}/submissions/a") for path in found.paths]
+    assert sorted(names, key=len) == ["/a" * folders + "/02.py" for folders in range(DEEPEST)]
+
+
+def test_what_goes_wrong_with_one_submission_hides_no_chapter_of_the_others(tmp_path, monkeypatch):
+    def no_memory(archive, into):
+        raise MemoryError
+
+    monkeypatch.setattr(collect, "unpack", no_memory)
+    (tmp_path / "a.zip").touch()
+    (tmp_path / "b.py").write_text(RIGHT)
+    found = find_submissions(tmp_path, tmp_path / "grades").found
+    assert len(found) == 2 and chapters_answered(catalogue(), found) == ["02"]
+
+
 def test_the_chapters_that_somebody_answered(tmp_path):
     (tmp_path / "a.py").write_text("def soft(x): pass")
     (tmp_path / "b.py").write_text(RIGHT)
@@ -205,6 +231,39 @@ def test_several_files_share_the_time_of_one_submission(hand_in):
     loop = "from signal import *\nfor each in (SIGALRM, SIGPROF): signal(each, SIG_IGN)\nwhile True: pass"
     record = hand_in({"1.py": loop, "2.py": loop, "3.py": loop})
     assert record.status == STOPPED and record.seconds < 2 * settings().limits.wall
+
+
+def test_after_the_time_of_a_submission_no_further_file_is_run(hand_in, monkeypatch):
+    run, now = [], [time.monotonic()]
+
+    class Long(SandboxedSession):
+        def __exit__(self, *error):
+            super().__exit__(*error)
+            run.append(self._path)
+            now[0] += LONG.wall / 2 + 1
+
+    monkeypatch.setattr(grader, "SandboxedSession", Long)
+    monkeypatch.setattr(grader, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    record = hand_in({f"{number}.py": RIGHT for number in range(4)}, limits=LONG)
+    assert record.status == STOPPED and run == ["0.py", "1.py"] and record.earned == 6
+    assert record.reason == "2 of 4 files were not run: the submission took longer than 60 seconds"
+    record = hand_in({"a.py": RIGHT}, limits=Limits(wall=-1.0))
+    assert record.status == UNREADABLE
+    assert record.reason == "a.py is not read: the submission took longer than -1 seconds"
+
+
+def test_of_very_many_files_the_first_are_run(hand_in, monkeypatch):
+    monkeypatch.setattr(grader, "MOST_ANSWERS", 2)
+    record = hand_in({"1.py": WRONG, "2.py": RIGHT})
+    assert record.status == GRADED and record.earned == 6
+    record = hand_in({"1.py": WRONG, "2.py": WRONG, "3.py": RIGHT})
+    assert record.status == STOPPED and record.earned < 6
+    assert record.reason == "1 of 3 files were not run: 2 are the most"
+
+
+def test_the_reason_is_short_however_many_files_cannot_be_read(hand_in):
+    record = hand_in({f"{number}.ipynb": "{" for number in range(100)})
+    assert record.status == UNREADABLE and len(record.reason) == LONGEST_PROBLEM
 
 
 def test_among_files_that_earn_nothing_the_sentence_is_about_the_one_that_tries(hand_in):

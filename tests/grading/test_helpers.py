@@ -6,6 +6,7 @@ import sys
 import pytest
 
 from course_lib.grading import command
+from course_lib.grading import helpers as grading_helpers
 from course_lib.grading.catalogue import catalogue
 from course_lib.grading.grader import Settings, grade_submission
 from course_lib.grading.helpers import helpers, imported
@@ -134,6 +135,17 @@ def test_helpers_are_read_from_the_text_of_imports(tmp_path):
     (tmp_path / "other.py").write_text("#" * (MOST_CODE - 5))
     with pytest.raises(CourseError, match="what it imports has more than"):
         helpers(tmp_path / "02.py", read_cells(tmp_path / "02.py"), tmp_path.glob("*.py"))
+
+
+def test_what_is_too_much_is_not_read_to_its_end(tmp_path, monkeypatch):
+    read = []
+    monkeypatch.setattr(grading_helpers, "read_cells", lambda path: read.append(path.name) or read_cells(path))
+    for number in range(9):
+        (tmp_path / f"helper{number}.py").write_text("#" * (MOST_CODE // 2))
+    cells = [Cell("code cell 1", "\n".join(f"import helper{number}" for number in range(9)))]
+    with pytest.raises(CourseError, match="what it imports has more than"):
+        helpers(tmp_path / "02.py", cells, tmp_path.glob("*.py"))
+    assert read == ["helper0.py", "helper1.py", "helper2.py"]
 
 
 def test_a_session_in_this_process_imports_them_too_and_forgets_them(tmp_path):

@@ -2,11 +2,12 @@
 
 import json
 import os
+import re
 
 import nbformat
 import pytest
 
-from course_lib.grading.notebook_file import LARGEST, read_cells
+from course_lib.grading.notebook_file import LARGEST, Cell, read_cells
 from course_lib.grading.sandbox.limits import Limits
 from course_lib.grading.session import InProcessSession
 from course_lib.project import CourseError
@@ -38,6 +39,32 @@ def notebook(tmp_path):
         return path
 
     return write
+
+
+WRITTEN = """def first(x): pass
+  class Second: pass
+third = fourth = 5
+fifth
+
+   = 6
+sixth == 7
+  seventh = 8
+def eighth_and_more(): pass
+async def ninth(): pass
+# def tenth
+def\televenth(): pass
+"""
+
+
+def test_what_a_cell_defines_is_read_once_from_its_text(monkeypatch):
+    """Each function of the course is looked for in each file that is handed in."""
+    cell = Cell("code cell 1", WRITTEN)
+    assert cell.defines("first")
+    for search in ("search", "findall"):
+        monkeypatch.setattr(re, search, lambda *_: pytest.fail("the text is searched again"))
+    others = ["fourth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh", "fir"]
+    assert all(map(cell.defines, ["Second", "third", "fifth", "eighth_and_more"]))
+    assert not any(map(cell.defines, others))
 
 
 def test_cells_run_in_order_and_share_their_names(notebook):
