@@ -28,13 +28,17 @@ def rows(page):
 
 def test_each_row_shows_the_range_of_its_own_values():
     head, exact, uniform, opponent = rows(with_seeds(TABLE, LEDGER))
-    assert head[1:3] == ["Value", "Range over the seeds"] and head[3].endswith(">Compared with ours, the baseline is</a>")
+    assert head[1:3] == ["Value", "Range over the seeds"] and head[3].endswith(
+        ">Compared with ours, the baseline is</a>"
+    )
     assert exact[2] == "0.98 to 1.00" and uniform[2] == "" and opponent[2] == "0.90"
     assert [row[3] for row in (exact, uniform, opponent)] == ["", "", "no clear difference"]
 
 
 def test_the_verdict_leads_to_its_rule_on_the_page_of_claims():
-    (page, section) = re.search(r'<a href="(.*?)\.html#(.*?)">Compared with ours, the baseline is</a>', with_seeds(TABLE, LEDGER)).groups()
+    (page, section) = re.search(
+        r'<a href="(.*?)\.html#(.*?)">Compared with ours, the baseline is</a>', with_seeds(TABLE, LEDGER)
+    ).groups()
     text = Path("book", "text", f"{page}.md").read_text(encoding="utf-8")
     headings = [heading.lower().replace(" ", "-") for heading in re.findall(r"^## (.*)$", text, re.MULTILINE)]
     assert section in headings
