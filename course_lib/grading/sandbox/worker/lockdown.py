@@ -204,6 +204,8 @@ KEYS = (
     "FuncTorchBatchedDecomposition",
     "FuncTorchVmapMode",
 )
+# What records an operator for the way back: the first for tensors of all kinds, the second for nested ones before it.
+RECORDING = ("Autograd", "AutogradNestedTensor")
 
 
 def _broadcast_shapes(*shapes) -> torch.Size:
@@ -243,9 +245,9 @@ def _record_no_graph(library) -> None:
     To refuse the functions that ask for gradients is not enough: the engine below them has many names, and the nodes
     of a graph can be called by hand. Where nothing is recorded, there is no graph.
     """
-    for name in itertools.chain.from_iterable(OVERLOADS.values()):
-        if name.startswith("aten::") and torch._C._dispatch_has_kernel_for_dispatch_key(name, "Autograd"):
-            library.impl(name.removeprefix("aten::"), "AutogradCPU", torch.library.fallthrough_kernel)
+    for name, key in itertools.product(itertools.chain.from_iterable(OVERLOADS.values()), RECORDING):
+        if name.startswith("aten::") and torch._C._dispatch_has_kernel_for_dispatch_key(name, key):
+            library.impl(name.removeprefix("aten::"), key, torch.library.fallthrough_kernel)
 
 
 def forbid(operators: dict[str, str], editions: list[FunctionType]) -> None:
