@@ -250,12 +250,21 @@ def _record_no_graph(library) -> None:
             library.impl(name.removeprefix("aten::"), key, torch.library.fallthrough_kernel)
 
 
+def _derive_no_graph() -> None:
+    """Take away what differentiates a graph of TorchScript, where no operator is asked to record anything.
+
+    One function does so at once, some rewrite a graph for it, and some choose an executor that does so by itself.
+    """
+    for name in [name for name in vars(torch._C) if name.startswith(("_jit_differentiate", "_jit_pass_", "_jit_set_"))]:
+        delattr(torch._C, name)
+
+
 def forbid(operators: dict[str, str], editions: list[FunctionType]) -> None:
     """Make torch refuse `operators`, by every name and from every thread of this process.
 
     `operators` maps the dispatcher's name ("aten::_softmax") to the one that people use ("torch.softmax"), or the path
     of a function that torch writes in Python. The `editions` of all operators in Python refuse to be called as well.
-    Where functions of `torch.autograd` are among them, no operator records a graph any more.
+    Where functions of `torch.autograd` are among them, there are no graphs for the way back any more.
     """
 
     def refusal(operator: str, said: str):
@@ -279,6 +288,7 @@ def forbid(operators: dict[str, str], editions: list[FunctionType]) -> None:
             refusals.refuse(function, NOT_IN_PYTHON)
         if any(path.startswith("torch.autograd.") for path in operators):
             _record_no_graph(library)
+            _derive_no_graph()
     for path, said in operators.items():
         if function := refusals.in_python(path):
             refusals.refuse(function, refusals.sentence(path, said))
