@@ -239,6 +239,16 @@ def _keep_shut(event: str, arguments: tuple) -> None:
             raise PermissionError(f"{path} is not to be read where an operator of torch is forbidden")
 
 
+def shut_ctypes() -> None:
+    """Refuse whatever ctypes does from now on; the locks are made with it, so this comes after the last of them."""
+
+    def refuse(event: str, arguments: tuple) -> None:
+        if event.startswith("ctypes."):
+            raise PermissionError("ctypes is not to be used where an operator of torch is forbidden")
+
+    sys.addaudithook(refuse)
+
+
 def _record_no_graph(library) -> None:
     """Have each operator pass over the kernel that records it for the way back.
 
