@@ -8,8 +8,8 @@ from collections.abc import Iterable
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")  # a spreadsheet executes a cell that begins with one of these
 
-# A spreadsheet that separates by semicolons or tabs begins a new cell at each, and at each end of a line: our quotes may
-# be none to it. It drops those at the beginning of a cell, so that the first sign after them counts.
+# A spreadsheet that separates by semicolons or tabs begins a new cell at each, and at each end of a line: our quotes
+# may be none to it. It drops those at the beginning of a cell, so that the first sign after them counts.
 BEHIND_A_BORDER = re.compile(r"""(?<=[;\t\r\n])(?=[\s"]*([^\s"]))""")
 
 
