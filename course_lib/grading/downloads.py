@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from functools import cache
 
 MOODLE, CANVAS = "Moodle", "Canvas"
-# What stands first decides: the student's own name for the file, at the end, may look like another one's download.
-_MOODLE = re.compile(r"(?P<own>(?P<name>.+?)_(?P<number>[0-9]+)_assignsubmission_[a-z]+)(?:_(?P<file>.*))?", re.DOTALL)
+# The last number decides, since students choose what stands before it: their name may look like another one's download.
+_MOODLE = re.compile(r"(?P<own>(?P<name>.+)_(?P<number>[0-9]+)_assignsubmission_[a-z]+)(?:_(?P<file>.*))?", re.DOTALL)
 _CANVAS = re.compile(
     r"(?P<own>(?:(?P<anonymous>(?:LATE_)?anon_[^\W_]+)|(?P<name>[^\s.]+?)_(?P<late>LATE_)?(?P<number>[0-9]+)))"
     r"(?:_(?:(?P<upload>[0-9]{4,})_(?P<file>.+)|(?P<page>(?:text|link)\.html)))?",
@@ -56,6 +56,8 @@ def read(name: str) -> Download:
     (True, '')
     """
     if found := _MOODLE.fullmatch(name):
+        if found["file"] and _MOODLE.fullmatch(found["name"]):
+            return Download()  # students name their files as well: this may be the download of either of two
         return Download(MOODLE, f"{found['own']}_", found["name"], found["number"], file=found["file"] or "")
     if (found := _CANVAS.fullmatch(name)) and (found["name"] or "") == (found["name"] or "").lower():
         late = bool(found["late"]) or (found["anonymous"] or "").startswith("LATE_")

@@ -28,10 +28,11 @@ def collected(tmp_path):
         ("Ada Lovelace_1234567_assignsubmission_file_", ("Moodle", "Ada Lovelace", "1234567", False, "")),
         ("Ada Lovelace_1234567_assignsubmission_file", ("Moodle", "Ada Lovelace", "1234567", False, "")),
         ("A_1_B_12_assignsubmission_file_02_a.py", ("Moodle", "A_1_B", "12", False, "02_a.py")),
-        (  # the student's own name for the file is made to look like another's download
-            "Bo_222_assignsubmission_file_x_111_assignsubmission_file_work.py",
-            ("Moodle", "Bo", "222", False, "x_111_assignsubmission_file_work.py"),
+        (  # the student's own name is made to look like another's download
+            "Ann_111_assignsubmission_comments__222_assignsubmission_file_",
+            ("Moodle", "Ann_111_assignsubmission_comments_", "222", False, ""),
         ),
+        ("Ann_111_assignsubmission_file_x_222_assignsubmission_file_a.py", ("", "", "", False, "")),  # Ann's, or 222's
         ("Ada_12_assignsubmission_onlinetext_onlinetext.html", ("Moodle", "Ada", "12", False, "onlinetext.html")),
         ("lovelaceada_12345_678901_02_a.ipynb", ("Canvas", "lovelaceada", "12345", False, "02_a.ipynb")),
         ("lovelaceada_LATE_12345_678901_02.py", ("Canvas", "lovelaceada", "12345", True, "02.py")),
@@ -86,6 +87,19 @@ def test_a_participant_s_folders_and_files_on_moodle_are_one_submission(collecte
         f"{ann}file_": [f"{ann}file_/02.py", f"{ann}onlinetext_/onlinetext.html"],
         f"{bo}file_": [f"{bo}file_a.py", f"{bo}file_b-1.py"],
     }
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("Ann_7_assignsubmission_file_/02.py", "Ann_7_assignsubmission_comments__8_assignsubmission_file_/02.py"),
+        ("Ann_7_assignsubmission_file_02.py", "Ann_7_assignsubmission_file__8_assignsubmission_file_02.py"),
+        ("Ann_7_assignsubmission_file_/02.py", "Bo_7_assignsubmission_file_/02.py"),
+    ],
+)
+def test_nobody_s_files_are_joined_to_another_one_s_by_their_name(collected, names):
+    found, *_ = collected(*names)
+    assert sorted(found.values()) == sorted([name] for name in names)
 
 
 @pytest.mark.parametrize(

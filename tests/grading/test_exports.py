@@ -72,7 +72,9 @@ def test_the_table_for_a_spreadsheet(write):
 def test_no_cell_is_a_formula(write, name):
     for record in (replace(ANN, submission=name), replace(ANN, reason=name)):
         _, row = rows(write(record, formats=["csv"]))
-        assert f"'{name}" in row and not any(cell.startswith(tuple("=+-@\t\r\n")) for cell in row)
+        assert name in [cell.replace("'", "") for cell in row] and not any(
+            cell.startswith(tuple("=+-@\t\r\n")) for cell in row
+        )
 
 
 def test_cells_come_back_whole_however_they_read(write):

@@ -149,6 +149,12 @@ def test_who_is_missing_and_what_is_nobody_s():
     assert [name for person, name in rows if person is None] == ["Jo May.py", "ann doe", "ann_doe.ipynb", "zoe.py"]
 
 
+def test_of_two_names_with_one_number_neither_is_entered_and_both_are_named():
+    names = [f"{name}_7_assignsubmission_file_" for name in ("Bo Lee", "Zoe")]
+    graded = Class([record(name) for name in names], parse("name,id\nBo Lee,7\n"))
+    assert graded.unmatched == dict.fromkeys(names, f"Bo Lee has several: {names[0]} and {names[1]}")
+
+
 # ---------------------------------------------------------------- what the platforms get
 
 

@@ -204,6 +204,8 @@ KEYS = (
     "FuncTorchBatchedDecomposition",
     "FuncTorchVmapMode",
 )
+# What records an operator for the way back: the first for tensors of all kinds, the second for nested ones before it.
+RECORDING = ("Autograd", "AutogradNestedTensor")
 
 
 def _broadcast_shapes(*shapes) -> torch.Size:
@@ -237,15 +239,34 @@ def _keep_shut(event: str, arguments: tuple) -> None:
             raise PermissionError(f"{path} is not to be read where an operator of torch is forbidden")
 
 
+def shut_ctypes() -> None:
+    """Refuse whatever ctypes does from now on; the locks are made with it, so this comes after the last of them."""
+
+    def refuse(event: str, arguments: tuple) -> None:
+        if event.startswith("ctypes."):
+            raise PermissionError("ctypes is not to be used where an operator of torch is forbidden")
+
+    sys.addaudithook(refuse)
+
+
 def _record_no_graph(library) -> None:
     """Have each operator pass over the kernel that records it for the way back.
 
     To refuse the functions that ask for gradients is not enough: the engine below them has many names, and the nodes
     of a graph can be called by hand. Where nothing is recorded, there is no graph.
     """
-    for name in itertools.chain.from_iterable(OVERLOADS.values()):
-        if name.startswith("aten::") and torch._C._dispatch_has_kernel_for_dispatch_key(name, "Autograd"):
-            library.impl(name.removeprefix("aten::"), "AutogradCPU", torch.library.fallthrough_kernel)
+    for name, key in itertools.product(itertools.chain.from_iterable(OVERLOADS.values()), RECORDING):
+        if name.startswith("aten::") and torch._C._dispatch_has_kernel_for_dispatch_key(name, key):
+            library.impl(name.removeprefix("aten::"), key, torch.library.fallthrough_kernel)
+
+
+def _derive_no_graph() -> None:
+    """Take away what differentiates a graph of TorchScript, where no operator is asked to record anything.
+
+    One function does so at once, some rewrite a graph for it, and some choose an executor that does so by itself.
+    """
+    for name in [name for name in vars(torch._C) if name.startswith(("_jit_differentiate", "_jit_pass_", "_jit_set_"))]:
+        delattr(torch._C, name)
 
 
 def forbid(operators: dict[str, str], editions: list[FunctionType]) -> None:
@@ -253,7 +274,7 @@ def forbid(operators: dict[str, str], editions: list[FunctionType]) -> None:
 
     `operators` maps the dispatcher's name ("aten::_softmax") to the one that people use ("torch.softmax"), or the path
     of a function that torch writes in Python. The `editions` of all operators in Python refuse to be called as well.
-    Where functions of `torch.autograd` are among them, no operator records a graph any more.
+    Where functions of `torch.autograd` are among them, there are no graphs for the way back any more.
     """
 
     def refusal(operator: str, said: str):
@@ -277,6 +298,7 @@ def forbid(operators: dict[str, str], editions: list[FunctionType]) -> None:
             refusals.refuse(function, NOT_IN_PYTHON)
         if any(path.startswith("torch.autograd.") for path in operators):
             _record_no_graph(library)
+            _derive_no_graph()
     for path, said in operators.items():
         if function := refusals.in_python(path):
             refusals.refuse(function, refusals.sentence(path, said))

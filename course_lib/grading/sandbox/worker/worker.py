@@ -42,6 +42,8 @@ def work(requests: int, replies: int, output: int, lock: dict[str, Any]) -> None
         os.close(each)
     if lock["calls"]:
         lockdown.filter_system_calls()
+    if job["forbidden"]:
+        lockdown.shut_ctypes()
     frames.write(replies, frames.pack({"locked": True}, {}))
     gc.collect()
     gc.freeze()  # what is here already is left alone, so that its pages stay shared with the fork_server
