@@ -112,10 +112,10 @@ def encoder_and_decoder() -> Diagram:
             " ".join(SOURCE_TOKENS[:2]) + "\n" + SOURCE_TOKENS[2],
             " ".join((START, *TOKENS[:2])) + "\n" + " ".join(TOKENS[2:]),
             " ".join(TOKENS[:3]) + "\n" + " ".join((*TOKENS[3:], END)),
-            width=122,
+            width=119,
             reach=11,
             space=19,
-            gap=22,
+            gap=18,
         ),
     )
 
