@@ -109,7 +109,7 @@ def attend(
 def scaled_dot_product_attention(
     query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, mask: torch.Tensor | None = None
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Attend with dot products divided by √d_key, which keeps their spread the same at every width.
+    """Attend with dot products divided by √d_key, which makes them equally spread at every width before training.
 
     Shapes, mask and errors are those of `attend`. After Vaswani et al. (2017). Where the weights are not wanted,
     `fused_attention` gives the same output without keeping them.

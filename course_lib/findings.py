@@ -3,7 +3,7 @@
 import html
 from dataclasses import dataclass, field
 
-HEADINGS = ("What was measured", "Value", "The baseline is")
+HEADINGS = ("What was measured", "Value", "Compared with ours, the baseline is")
 MARKS = {"control": "control", "opponent": "baseline"}  # in the field's words; a claim is what a reader expects
 LEFT = 'style="text-align: left"'  # Jupyter sets the cells of a table to the right
 

@@ -64,9 +64,9 @@ def training_row(sizes: Sizes, batch: int, time: int, seconds: float) -> tuple[R
     return row, times, used["ours"]
 
 
-def plain_step(model: Trainable, *batch: torch.Tensor) -> Callable[[], None]:
-    """Return one step as most projects write it: AdamW as torch chooses it for a CPU, and clipping as nanoGPT's."""
-    optimiser = torch.optim.AdamW(model.module.parameters(), lr=1e-4, weight_decay=0.01)
+def plain_step(model: Trainable, *batch: torch.Tensor, fused: bool | None = None) -> Callable[[], None]:
+    """Return one step as most projects write it: clipping as nanoGPT's, and AdamW as torch chooses it, or `fused`."""
+    optimiser = torch.optim.AdamW(model.module.parameters(), lr=1e-4, weight_decay=0.01, fused=fused)
     model.module.train()
 
     def step() -> None:
@@ -78,11 +78,16 @@ def plain_step(model: Trainable, *batch: torch.Tensor) -> Callable[[], None]:
     return step
 
 
-def course_step(model: nn.Module, inputs: torch.Tensor, targets: torch.Tensor) -> Callable[[], object]:
-    """Return one step of the course's own loop, with all that it does beside: `course train` takes such steps."""
+def course_step(
+    model: nn.Module, inputs: torch.Tensor, targets: torch.Tensor, losses_of: Callable | None = None
+) -> Callable[[], object]:
+    """Return one step of the course's own loop, with all that it does beside: `course train` takes such steps.
+
+    `losses_of(inputs, targets)` gives the losses (batch, time) in another way than the model as it is.
+    """
 
     def losses(generator: torch.Generator):
-        each = token_losses(model(inputs), targets)  # (batch, time)
+        each = losses_of(inputs, targets) if losses_of else token_losses(model(inputs), targets)  # (batch, time)
         yield each.sum(), each.numel()
 
     return Training(model, losses, steps=10**6, learning_rate=1e-4, seed=0, weight_decay=0.01).advance

@@ -58,7 +58,7 @@ explore("induction", (root, data) => {
     const [chosenLayer, chosenHead] = [layer.chosen(), head.chosen()];
     const weights = maps[chosenLayer][chosenHead];
     const name = `Layer ${chosenLayer + 1}, head ${chosenHead + 1}`;
-    mapName.textContent = `${name}: a row for each query, a column for each key. Outlined: an earlier copy stands before the key.`;
+    mapName.textContent = `${name}: a row for each query, a column for each key. Outlined: what follows an earlier copy of the query.`;
     map.setAttribute("aria-label", mapName.textContent);
     map.style.setProperty("--cells", letters.length);
     const cell = (query, key) => {

@@ -52,7 +52,7 @@ explore("masking", (root, { widths, scores }) => {
     const mean = largest.reduce((sum, each) => sum + each, 0) / largest.length;
     const whole = sums.every((sum) => Math.abs(sum - 1) < 0.005);
     spoken.textContent =
-      `The largest weight of a row is ${mean.toFixed(2)} in the mean. ` +
+      `The largest weight of a row is ${mean.toFixed(2)} on average. ` +
       (whole ? "Every row sums to 1." : `The rows sum to ${sums.map(asNumber).join(", ")}.`) +
       (changed ? ` Weights of the past that moved, on and below the diagonal: ${movedBefore}.` : "");
   };

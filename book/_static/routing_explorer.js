@@ -68,7 +68,7 @@ explore("routing", (root, { tokens, experts, trainings, routings }) => {
     const given = layer[at].map(([expert, share]) => `expert ${expert + 1} (${share.toFixed(2)})`);
     spoken.textContent =
       `Layer ${depth.chosen() + 1}, ${trainings[training.chosen()]}: expert ${chosen + 1} gets ${loads[chosen]} of ${tokens.length} tokens` +
-      (own.length ? `, with a share of ${mean.toFixed(2)} in the mean. ` : ". ") +
+      (own.length ? `, with a share of ${mean.toFixed(2)} on average. ` : ". ") +
       `If all experts got alike, each would get ${asNumber(even)}; here they get from ${Math.min(...loads)} to ${Math.max(...loads)}. ` +
       `Token ${at + 1}, “${nameOf(tokens[at])}”, goes to ${given.join(" and ")}.`;
   };

@@ -108,7 +108,7 @@ explore("translation", (root, data) => {
       );
       return element("tr", {}, element("th", { scope: "row" }, tokens[index]), ...cells);
     });
-    const caption = `${Number(field.value.replace(/\D/g, "")).toLocaleString("en")}: weights from each German token to the English words`;
+    const caption = `${Number(field.value.replace(/\D/g, "")).toLocaleString("en")}: weights, to write each German token, of the English words`;
     figure.replaceChildren(element("table", {}, element("caption", {}, caption), head, ...rows));
     const look = looks.at(-1);
     const best = look.indexOf(Math.max(...look));

@@ -21,8 +21,7 @@ COUNT = re.compile(r"([\d,]+) of ([\d,]+)")
 KIND = re.compile(r"^<strong>\w+:</strong> ")
 SEEDS = "Range over the seeds"
 VERDICT = HEADINGS[-1]
-# The whole sentence, which leads to the section that defines the verdict.
-RULE = '<a href="claims.html#when-a-baseline-is-called-better">Compared with ours, the baseline is</a>'
+RULE = f'<a href="claims.html#when-a-baseline-is-called-better">{VERDICT}</a>'  # the section that defines the verdict
 LEFT = 'style="text-align: left"'
 
 

@@ -84,7 +84,9 @@ def _outlined(tokens: torch.Tensor) -> torch.Tensor:
 
 def _map(sequence: str, weights: torch.Tensor, outlined: torch.Tensor, name: str) -> str:
     """Return weights (query, key) as a square of cells with letters beside and above it."""
-    caption = f"{name}: a row for each query, a column for each key. Outlined: an earlier copy stands before the key."
+    caption = (
+        f"{name}: a row for each query, a column for each key. Outlined: what follows an earlier copy of the query."
+    )
     cells = ["<b></b>", *(f"<b>{letter}</b>" for letter in sequence)]
     for query, letter in enumerate(sequence):
         cells.append(f"<b>{letter}</b>")

@@ -17,7 +17,7 @@ def explorer(kind: str, data: object, figure: str, sentence: str) -> HTML:
     >>> print(explorer("dot", {"at": 1}, "<svg></svg>", "slide the dot").data.split("</style>")[1])
     <div class="dot-explorer explorer course-diagram"><script type="application/json">{"at": 1}</script>
     <div class="figure"><svg></svg></div>
-    <p class="hint">In the rendered book, this figure answers to your hand: slide the dot.</p></div>
+    <p class="hint">In the rendered book, this figure is interactive: slide the dot.</p></div>
     """
     # "</" would end the script element.
     packed = json.dumps(data, ensure_ascii=False).replace("</", "<\\/")
@@ -25,7 +25,7 @@ def explorer(kind: str, data: object, figure: str, sentence: str) -> HTML:
         f"<style>{STYLE}</style>"
         f'<div class="{kind}-explorer explorer course-diagram"><script type="application/json">{packed}</script>\n'
         f'<div class="figure">{figure}</div>\n'
-        f'<p class="hint">In the rendered book, this figure answers to your hand: {escape(sentence)}.</p></div>'
+        f'<p class="hint">In the rendered book, this figure is interactive: {escape(sentence)}.</p></div>'
     )
 
 

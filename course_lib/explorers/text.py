@@ -48,7 +48,7 @@ def explore_text(model: LanguageModel, prompt: str, layer: int = 1, head: int = 
     best = probabilities.argsort(descending=True, stable=True)[:ROWS].tolist()
     named = [(NAMES.get(CHARACTERS[token], CHARACTERS[token]), probabilities[token].item()) for token in best]
     rows = [[name, bar(share), bar(share)] for name, share in [*named, ("all others", 1 - sum(s for _, s in named))]]
-    head_of_table = ["character", "model", "drawn with"]
+    head_of_table = ["character", "model", "after the settings"]
     figure = _shaded(prompt, weights, f"Layer {layer}, head {head}: what the last character reads")
     figure += table(head_of_table, rows, "Probabilities of the next character")
     data = {

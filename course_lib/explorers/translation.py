@@ -36,7 +36,7 @@ def explore_translation(model: EncoderDecoder, number: int) -> HTML:
         for token, row in zip(written[0, 1:], across.mean(dim=(0, 2))[0].tolist(), strict=True)
     ]
     words = spelled(pair.source[0]).split()
-    figure = table(["", *words], rows, f"{number:,}: weights from each German token to the English words")
+    figure = table(["", *words], rows, f"{number:,}: weights, to write each German token, of the English words")
     figure = figure.replace('<th scope="col">', '<th scope="col"><span>').replace("</th>", "</span></th>")
     data = {
         "number": number,

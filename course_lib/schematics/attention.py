@@ -162,8 +162,8 @@ def attention_step_by_step() -> Diagram:
         weight.move(wide[name].middle[0] - weight.middle[0], 0)
     wide["x"].above(wide["w_k"], 40)
     by_hand = text(
-        "W_q, W_k, W_v: chosen by\nhand (a network learns\nthem). Beside each row:\n"
-        "what it adds up. Over\nQ, K, V and Y: the same\nby first letters"
+        "W_q, W_k, W_v: chosen by\nhand (a network learns\nthem). Left of each row:\n"
+        "the features that it adds.\nOver Q, K, V and Y:\ntheir first letters"
     )
     around = [
         arrow(wide["x"], wide["w_v"], role="value", sides=DOWN),
@@ -186,8 +186,8 @@ def attention_step_by_step() -> Diagram:
     lane.move(narrow["q"].body[0] - narrow["y"].body[0], 0)
     letters = ", ".join(f"{letter}: {name}" for letter, name in zip(_initials(FEATURES), FEATURES, strict=True))
     above = text(
-        "W_q, W_k, W_v: chosen by hand (a network\nlearns them). Beside each row: what it\n"
-        f"adds up, by first letters.\n{letters}"
+        "W_q, W_k, W_v: chosen by hand (a network\nlearns them). Left of each row: the features\n"
+        f"that it adds, by first letters.\n{letters}"
     ).above(narrow["x"], 14)
     down = [
         arrow(narrow["x"], narrow["w_v"], role="value", sides=("left", "left"), reach=29),

@@ -1,12 +1,12 @@
 """The column of the ledger in the tables of a page."""
 
 import re
-from pathlib import Path
 
 import pytest
 
-from course_lib.authoring.seeds_in_tables import with_seeds
+from course_lib.authoring.seeds_in_tables import VERDICT, with_seeds
 from course_lib.findings import Findings, Statement
+from course_lib.project import root
 
 TABLE = Findings(
     "Scenes & captions",
@@ -28,18 +28,14 @@ def rows(page):
 
 def test_each_row_shows_the_range_of_its_own_values():
     head, exact, uniform, opponent = rows(with_seeds(TABLE, LEDGER))
-    assert head[1:3] == ["Value", "Range over the seeds"] and head[3].endswith(
-        ">Compared with ours, the baseline is</a>"
-    )
+    assert head[1:3] == ["Value", "Range over the seeds"] and head[3].endswith(f">{VERDICT}</a>")
     assert exact[2] == "0.98 to 1.00" and uniform[2] == "" and opponent[2] == "0.90"
     assert [row[3] for row in (exact, uniform, opponent)] == ["", "", "no clear difference"]
 
 
 def test_the_verdict_leads_to_its_rule_on_the_page_of_claims():
-    (page, section) = re.search(
-        r'<a href="(.*?)\.html#(.*?)">Compared with ours, the baseline is</a>', with_seeds(TABLE, LEDGER)
-    ).groups()
-    text = Path("book", "text", f"{page}.md").read_text(encoding="utf-8")
+    (page, section) = re.search(rf'<a href="(.*?)\.html#(.*?)">{VERDICT}</a>', with_seeds(TABLE, LEDGER)).groups()
+    text = (root() / "book" / "text" / f"{page}.md").read_text(encoding="utf-8")
     headings = [heading.lower().replace(" ", "-") for heading in re.findall(r"^## (.*)$", text, re.MULTILINE)]
     assert section in headings
 

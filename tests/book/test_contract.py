@@ -77,10 +77,9 @@ def test_below_a_tagged_cell_stands_what_it_states(stem, kind):
 
 
 def test_statements_stand_in_tagged_cells(stem):
-    for cell in notebook(stem).cells:
-        if cell.cell_type == "code":
-            called = set(re.findall(r"^\s*(claim|control|opponent)\(", cell.source, flags=re.M))
-            assert called <= set(cell.metadata.get("tags", [])), f"{sorted(called)} called in a cell without that tag"
+    for cell in code_cells(stem):
+        called = set(re.findall(r"^\s*(claim|control|opponent)\(", cell.source, flags=re.M))
+        assert called <= set(cell.metadata.get("tags", [])), f"{sorted(called)} called in a cell without that tag"
 
 
 def test_each_statement_has_a_name_of_its_own(stem):

@@ -176,7 +176,7 @@ def test_it_can_be_read_by_everyone_at_both_widths(open_explorer, kind):
 )
 def test_the_figure_without_script_is_the_one_that_the_script_begins_with(browser, open_explorer, kind):
     with open_page(browser, EXPLORERS[kind]().data) as still:
-        assert "answers to your hand" in still.locator(".hint").inner_text()
+        assert "is interactive" in still.locator(".hint").inner_text()
         before = [still.locator(each).all_inner_texts() for each in ("td", "svg text")]
         drawn = still.locator(DRAWN).evaluate_all("(all) => all.map((each) => each.getAttribute('d'))")
     page = open_explorer(kind)
@@ -391,7 +391,7 @@ def test_without_a_scale_wide_vectors_prefer_one_key(open_explorer):
     page.get_by_label("none").check()
 
     def largest():
-        return float(re.search(r"weight of a row is (\S+) in the mean", page.get_by_role("status").inner_text())[1])
+        return float(re.search(r"weight of a row is (\S+) on average", page.get_by_role("status").inner_text())[1])
 
     page.get_by_label("scores divided by").fill("0.5")
     scaled = largest()

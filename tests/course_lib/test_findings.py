@@ -36,7 +36,7 @@ def cells(table) -> list[list[str]]:
 
 def test_html_has_the_kind_in_words_and_a_bound_only_where_it_is_broken(table):
     assert cells(table) == [
-        ["What was measured", "Value", "The baseline is"],
+        ["What was measured", "Value", "Compared with ours, the baseline is"],
         ["exact <i>", "0.9940 ± 0.0035", ""],
         ["control: uniform & even", "0.80 ✗ not at most 0.5", ""],
         ["baseline: one vector", "0.926 ± 0.012", "worse"],
