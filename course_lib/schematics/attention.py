@@ -186,8 +186,8 @@ def attention_step_by_step() -> Diagram:
     lane.move(narrow["q"].body[0] - narrow["y"].body[0], 0)
     letters = ", ".join(f"{letter}: {name}" for letter, name in zip(_initials(FEATURES), FEATURES, strict=True))
     above = text(
-        "W_q, W_k, W_v: chosen by hand (a network\nlearns them). Left of each row: the features\n"
-        f"that it adds, by first letters.\n{letters}"
+        "W_q, W_k, W_v: chosen by hand (a\nnetwork learns them). Left of each row:\n"
+        f"the features that it adds, by first letters.\n{letters}"
     ).above(narrow["x"], 14)
     down = [
         arrow(narrow["x"], narrow["w_v"], role="value", sides=("left", "left"), reach=29),
