@@ -91,11 +91,7 @@ def judge_task(exercise: Exercise, task: Task, answer: Answerer, seed: int, sear
         plan = plan_for(task, seed)
         answers = answer(plan.round)
         found = plan.first_problems(answers)
-        problems = dict(found)
-        if any(problems[each] for each in task.properties if not each.only_when_right):
-            problems |= {each: Problem("later") for each in task.properties if each.only_when_right}
-        if not all(problems.values()) and (worthless := plan.idle(answers) or plan.unsteady(answers)):
-            problems = {each: problem or worthless for each, problem in problems.items()}
+        problems = _problems(plan, answers, found)
         mistakes = _diagnose(exercise, plan, answers) if any(problems.values()) else ()
         failures = {each: problem for each, problem in found.items() if problem and problem is problems[each]}
         # Where no question at all was answered, one about a smaller case would bring no news.
@@ -108,6 +104,29 @@ def judge_task(exercise: Exercise, task: Task, answer: Answerer, seed: int, sear
                 observed = plan.observed(answers)
     verdicts = tuple(Verdict(each, problems[each]) for each in task.properties)
     return TaskResult(task, verdicts, *(*mistakes, None, None)[:2], observed)
+
+
+def earns_full_marks(exercise: Exercise, task: Task, answer: Answerer, seed: int) -> bool:
+    """Tell whether `answer` earns every point of `task`, and do not ask why where it does not.
+
+    To find out which mistake an answer makes takes several times as long as its verdict. Raises as `judge_task` does.
+    """
+    with unattended(), _one_thread(), _torch_as_it_begins(), _with_its_number(exercise):
+        plan = plan_for(task, seed)
+        answers = answer(plan.round)
+        return not any(_problems(plan, answers, plan.first_problems(answers)).values())
+
+
+def _problems(
+    plan: "Plan", answers: list[Answer], found: dict[Property, Problem | None]
+) -> dict[Property, Problem | None]:
+    """Return what stands against each property once all that were found are seen together."""
+    problems = dict(found)
+    if any(problem for each, problem in found.items() if not each.only_when_right):
+        problems |= {each: Problem("later") for each in found if each.only_when_right}
+    if not all(problems.values()) and (worthless := plan.idle(answers) or plan.unsteady(answers)):
+        problems = {each: problem or worthless for each, problem in problems.items()}
+    return problems
 
 
 @lru_cache(maxsize=PLANS)

@@ -111,9 +111,10 @@ def main() -> None:
     for seed in (numpy.random.seed, torch.manual_seed):
         seed(0)  # each worker inherits this: the same submission gives the same answers, random ones too
     # What their first calls would import later, when it may be forbidden, or take longer than a call may: vmap its
-    # decompositions, and einops torch._dynamo where torch is older than 2.8.
+    # decompositions, einsum its planner, and einops torch._dynamo where torch is older than 2.8.
     lazy_load_decompositions()
     einops.rearrange(torch.ones(2, 2), "row column -> column row")
+    torch.einsum("ij,jk->ik", torch.ones(2, 2), torch.ones(2, 2))
     frames.unpack(*split(frames.pack({}, {"warm": torch.ones(2, 2) @ torch.ones(2, 2)})))
     str(torch.ones(1)), list(torch.utils.data.DataLoader([0])), torch.save(0, io.BytesIO())
     with contextlib.suppress(ImportError):  # where a later torch has done away with it
