@@ -17,7 +17,7 @@ CHANCE = log(SYMBOLS)
 LEARNED = 0.5  # nats: a stack has learned when its loss is below
 DEPTH, RATE = DEPTHS.index(16), LEARNING_RATES.index(0.01)  # what is shown first
 KEY = (
-    "Three trainings of each kind. The wide grey line is the loss of guessing. Measured beforehand by "
+    "Three trainings of each kind. The wide grey line is chance. Measured beforehand by "
     "<code>python -m course_lib.explorers.orders_table</code>."
 )
 
