@@ -55,10 +55,11 @@ def todays_block_beside_2017() -> Diagram:
         "The block of 2017 and the block of today",
         "Two towers, to be read from below. Through each runs the residual stream, from the embedding of the tokens "
         "through N blocks to the logits. Each block has two branches, causal softmax attention with its output "
-        "projection and a feed-forward network, which are added to the stream. Five things differ, and have a letter. A: in 2017 a LayerNorm stands "
-        "on the stream after each sum; today an RMSNorm stands on each branch, and one more above the last block. B: "
-        "ReLU between two linear maps, 4d wide, became SwiGLU, 8d/3 wide, in which a gate is multiplied; or a "
-        "router that chooses experts. C: sinusoids added to the tokens became RoPE, which rotates queries and keys. "
+        "projection and a feed-forward network, which are added to the stream. Five things differ, and have a letter. "
+        "A: in 2017 a LayerNorm stands on the stream after each sum; today an RMSNorm stands on each branch, and one "
+        "more above the last block. B: ReLU between two linear maps, 4d wide, became SwiGLU, 8d/3 wide, in which a "
+        "gate is multiplied; or a router that chooses experts. C: sinusoids added to the tokens became RoPE, which "
+        "rotates queries and keys. "
         f"D: {HEADS} queries with {HEADS} keys and {HEADS} values became {HEADS} queries with {GROUPS} keys and "
         f"{GROUPS} values, each read by {HEADS // GROUPS} heads. E: queries and keys are normalised, which 2017 did "
         "not do. A dashed frame stands where one of the two has no part.",
