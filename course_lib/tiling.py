@@ -40,24 +40,25 @@ def attend_in_tiles(
 def _read_all(
     query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, tile: int, first_query: int | None
 ) -> torch.Tensor:
-    """Let one tile of queries (..., tile, d_key) read all keys and values, a tile at a time: (..., tile, d_value).
+    """Let `query`, one tile of queries (..., query, d_key), read all of `key` and `value`, `tile` keys at a time.
+    With a causal mask, `first_query` is the position of the first of these queries; without one it is None.
 
-    `first_query` is the position of the first query where the future is to be hidden, None where it is not.
+    Returns their outputs (..., query, d_value).
     """
-    queries = query.shape[-2]
-    maximum = query.new_full((*query.shape[:-1], 1), -torch.inf)  # (..., tile, 1)
-    total = query.new_zeros(*query.shape[:-1], 1)  # (..., tile, 1): of the exponentials
-    gathered = query.new_zeros(*query.shape[:-1], value.shape[-1])  # (..., tile, d_value)
+    # for each query: m, the largest score so far; z, the sum of the exponentials; u, the weighted sum of the values
+    maximum = query.new_full((*query.shape[:-1], 1), -torch.inf)
+    total = query.new_zeros(*query.shape[:-1], 1)
+    gathered = query.new_zeros(*query.shape[:-1], value.shape[-1])
     for start in range(0, key.shape[-2], tile):
         keys, values = key[..., start : start + tile, :], value[..., start : start + tile, :]
-        scores = query @ keys.mT * query.shape[-1] ** -0.5  # (..., tile, tile)
-        if first_query is not None:
-            positions = torch.arange(start, start + keys.shape[-2], device=key.device)  # (tile,)
-            own = torch.arange(first_query, first_query + queries, device=key.device)  # (tile,)
-            scores = scores.masked_fill(positions > own[:, None], -torch.inf)  # (..., tile, tile)
-        larger = torch.maximum(maximum, scores.amax(dim=-1, keepdim=True))  # (..., tile, 1)
-        rescale = (maximum - larger).exp()  # (..., tile, 1): 1 where the maximum stays
-        exponentials = (scores - larger).exp()  # (..., tile, tile)
+        scores = query @ keys.mT * query.shape[-1] ** -0.5  # (..., query, tile)
+        if first_query is not None:  # hide the keys that come after a query
+            key_position = start + torch.arange(keys.shape[-2], device=key.device)
+            query_position = first_query + torch.arange(query.shape[-2], device=key.device)
+            scores = scores.masked_fill(key_position > query_position[:, None], -torch.inf)
+        larger = torch.maximum(maximum, scores.amax(dim=-1, keepdim=True))
+        rescale = (maximum - larger).exp()  # 1 where the maximum stays
+        exponentials = (scores - larger).exp()  # (..., query, tile)
         total = total * rescale + exponentials.sum(dim=-1, keepdim=True)
         gathered = gathered * rescale + exponentials @ values
         maximum = larger

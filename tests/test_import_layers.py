@@ -8,8 +8,8 @@ from course_lib.project import root
 LAYERS = [
     "__init__ project shapes seeding measurements findings claims files ranks",
     "softmax attention fused_attention linear_attention tiling costs trees masks positions losses pooling",
-    "recurrence state_space convolution embedding multi_head latent_attention sinks normalisation blocks deepnorm "
-    "mixture torch_conversion cache decoding speculative",
+    "recurrence state_space convolution embedding multi_head grouped_query_attention latent_attention sinks "
+    "normalisation blocks deepnorm mixture torch_conversion cache decoding speculative",
     "models",
     "training checkpoints model_files evaluation data pretrained rings",
     "diagnostics inspection figures explorers diagrams schematics capstone",

@@ -17,7 +17,7 @@ CHANGES = {
     "A": "the norm, and its place",
     "B": "the feed-forward network",
     "C": "the positions",
-    "D": "how many keys and values",
+    "D": "how many key–value heads",
     "E": "a norm for queries and keys",
 }
 
@@ -54,11 +54,12 @@ def todays_block_beside_2017() -> Diagram:
     return Diagram(
         "The block of 2017 and the block of today",
         "Two towers, to be read from below. Through each runs the residual stream, from the embedding of the tokens "
-        "through N blocks to the logits. Each block has two branches, causal softmax attention and a feed-forward "
-        "network, which are added to the stream. Five things differ, and have a letter. A: in 2017 a LayerNorm stands "
-        "on the stream after each sum; today an RMSNorm stands on each branch, and one more above the last block. B: "
-        "ReLU between two linear maps, 4d wide, became SwiGLU, 8d/3 wide, in which a gate is multiplied; or a "
-        "router that chooses experts. C: sinusoids added to the tokens became RoPE, which rotates queries and keys. "
+        "through N blocks to the logits. Each block has two branches, causal softmax attention with its output "
+        "projection and a feed-forward network, which are added to the stream. Five things differ, and have a letter. "
+        "A: in 2017 a LayerNorm stands on the stream after each sum; today an RMSNorm stands on each branch, and one "
+        "more above the last block. B: ReLU between two linear maps, 4d wide, became SwiGLU, 8d/3 wide, in which a "
+        "gate is multiplied; or a router that chooses experts. C: sinusoids added to the tokens became RoPE, which "
+        "rotates queries and keys. "
         f"D: {HEADS} queries with {HEADS} keys and {HEADS} values became {HEADS} queries with {GROUPS} keys and "
         f"{GROUPS} values, each read by {HEADS // GROUPS} heads. E: queries and keys are normalised, which 2017 did "
         "not do. A dashed frame stands where one of the two has no part.",
@@ -95,7 +96,7 @@ def routing_to_experts() -> Diagram:
         )
         scores = matrix(logits, "plain", "logits", TOKENS, experts, highlight=FOLLOWED)
         part = matrix(table, "weight", "shares", TOKENS, experts, table > 0, FOLLOWED)
-        inputs = Group([vectors, weight.right_of(vectors, 26)])
+        inputs = Group([vectors, weight.right_of(vectors, 26 if wide else 10)])
         terms = []
         for sign, share, expert, row in zip(("", "+"), weights, chosen[FOLLOWED], MADE, strict=False):
             made = matrix(row.unsqueeze(0), "value", experts[expert])
@@ -119,7 +120,7 @@ def routing_to_experts() -> Diagram:
         return [
             *(inputs, scores, part, legend, total),
             arrow(inputs, scores, "X W_r"),
-            arrow(scores, part, f"{CHOSEN} largest of a row,\nsoftmax of these", sides=DOWN),
+            arrow(scores, part, f"softmax of the\n{CHOSEN} largest", sides=DOWN),
             arrow(part if wide else legend, result if wide else total, f"the row of {word}", sides=DOWN),
         ]
 
@@ -163,8 +164,10 @@ def _half(today: bool) -> Group:
     )
     rotated = _place(_changed("C", "RoPE", span), FIRST + span / 2, normed.bounds[1] - GAP)
     attention = _place(_box("causal softmax attention", LAST - FIRST, 34), middle, rotated.bounds[1] - GAP)
-    first_sum = _place(_plus(), STREAM, attention.middle[1] + 12)
-    parts += [linear, heads, normed, attention, first_sum, arrow(attention, first_sum, sides=("left", "right"))]
+    projection = _place(_box("linear: output projection", LAST - FIRST), middle, attention.bounds[1] - GAP)
+    first_sum = _place(_plus(), STREAM, projection.middle[1] + 12)
+    parts += [linear, heads, normed, attention, projection, first_sum]
+    parts += [arrow(attention, projection), arrow(projection, first_sum, sides=("left", "right"))]
     parts += [_up(x, linear, heads) for x in at]
     parts += [_up(at[2], heads, attention), *([rotated] if today else [])]
     path = [heads, normed, rotated, attention] if today else [heads, normed, attention]

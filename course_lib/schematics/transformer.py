@@ -132,6 +132,7 @@ def cross_attention_step_by_step() -> Diagram:
 
     def parts(**names: Sequence[str]) -> dict[str, Part]:
         """Return all matrices; a row has the name of the token read; `names` are those of the divided scores."""
+        both = [f"{read} → {written}" for read, written in zip(TOKENS, (*TOKENS[1:], "end"), strict=True)]
         return {
             "x": matrix(X, title="X", rows=TOKENS, highlight=cat),
             "z": matrix(MEMORY, "memory", "Z", rows=SOURCE_TOKENS),
@@ -141,7 +142,7 @@ def cross_attention_step_by_step() -> Diagram:
             "s": matrix(Q @ key.T, "weight", "Q Kᵀ", TOKENS, SOURCE_TOKENS, highlight=cat),
             "t": matrix(Q @ key.T / 2, "weight", "Q Kᵀ / 2", highlight=cat, **names),
             "a": matrix(weights, "weight", "A", TOKENS, SOURCE_TOKENS, highlight=cat),
-            "y": matrix(output, "value", "Y = A V", TOKENS, highlight=cat),
+            "y": matrix(output, "value", "Y = A V", both, highlight=cat),
         }
 
     def finish(x, z, q, k, v, s, t, a, y, narrow: bool) -> list[Part | Arrow]:
@@ -157,7 +158,7 @@ def cross_attention_step_by_step() -> Diagram:
         return [
             *(x, z, q, k, v, s, t, a, y),
             *of_values,
-            text("the row “cat” writes “sees”").below(y, 8),
+            text("token read → token written").below(y, 8),
             arrow(x, q, "W_q", "query", DOWN),
             arrow(z, k, "W_k", "key", DOWN),
             arrow(q, s, role="query", sides=DOWN),
@@ -182,11 +183,12 @@ def cross_attention_step_by_step() -> Diagram:
     wide["z"].move(0, wide["x"].body[1] - wide["z"].body[1])
     for before, after, gap in (("x", "q", 44), ("q", "s", 44), ("s", "t", 46), ("t", "a", 46), ("a", "y", 40)):
         narrow[after].below(narrow[before], gap)
+    first = narrow["s"].body[0] - 54
     for left, right in (("x", "z"), ("q", "k"), ("t", "v")):
         narrow[right].right_of(narrow[left], align="start")
-        narrow[right].move(narrow["y"].bounds[0] + 338 - narrow[right].bounds[2], 0)
-    for part in ("x", "q"):  # as far from Z and K as there is room
-        narrow[part].move(narrow["y"].bounds[0] - narrow[part].bounds[0], 0)
+        narrow[right].move(first + 337 - narrow[right].bounds[2], 0)
+    for part in ("x", "q", "y"):  # as far from Z, K and the arrow of the values as there is room
+        narrow[part].move(first - narrow[part].bounds[0], 0)
     return Diagram(
         "Cross-attention, step by step: four target vectors read three rows of memory",
         "X has a row for each of the four tokens that were read: the, cat, sees, itself. It becomes the queries Q. "
