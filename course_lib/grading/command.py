@@ -5,11 +5,13 @@ Each is told a `Place`: which exercises there are, and where the learner works.
 
 import json
 import re
+import textwrap
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from shutil import get_terminal_size
 from typing import Protocol
 
 import typer
@@ -125,7 +127,9 @@ def hint(
     if as_json:
         return _in_json({"exercise": exercise}, lambda said: said.update(_hint(place, exercise, number)))
     found = _hint(place, exercise, number)
-    typer.echo(f"hint {found['number']} of {found['hints']} for {found['exercise']}: {found['hint']}")
+    said = f"hint {found['number']} of {found['hints']} for {found['exercise']}: {found['hint']}"
+    for paragraph in said.splitlines():  # a notebook breaks a long line within a word
+        typer.echo(textwrap.fill(paragraph, get_terminal_size().columns, break_on_hyphens=False))
     if found["number"] < found["hints"]:
         known = found["number"] < found["hints_seen"]
         typer.echo(f"the next says more: {call[known].format(found['exercise'], found['number'] + 1)}")

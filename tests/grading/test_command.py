@@ -223,14 +223,16 @@ def test_course_alone_shows_its_help_and_nothing_else(run):
     assert code == 2 and "For learners" in out and err == ""
 
 
-def test_hints_come_one_at_a_time_and_the_last_one_stays(project, run):
+def test_hints_come_one_at_a_time_and_the_last_one_stays(project, run, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "60")
     code, out, err = run("hint", "02.3")
     assert code == 0 and err == "" and out.startswith("hint 1 of 3 for 02.3: If one weight is 1")
+    assert all(len(line) <= 60 for line in out.splitlines())
     assert out.splitlines()[-1] == "the next says more: course hint 02.3"
     assert run("hint", "02.3")[1].startswith("hint 2 of 3 for 02.3: Give the weights a last axis")
     assert run("hint", "02.2")[1].startswith("hint 1 of 3 for 02.2")  # each exercise counts by itself
     third = run("hint", "2.3")[1]
-    assert third.startswith("hint 3 of 3") and "(weights[..., None] * values).sum(dim=1)" in third
+    assert third.startswith("hint 3 of 3") and "(weights[..., None] * values).sum(dim=1)" in " ".join(third.split())
     assert "the next" not in third and run("hint", "02.3")[1] == third
 
 
