@@ -1,7 +1,8 @@
 """From an exercise and something that answers to a verdict on every property.
 
 Everything that the properties want to know is asked in one round. What is asked, and what the reference says to it,
-depends on the task and the seed alone: it is a `Plan`, made once for all submissions of a class.
+depends on the task and the seed alone: it is a `Plan`, made once for all submissions of a class. It also keeps what
+known mistakes answer, with which a wrong answer is compared.
 """
 
 import contextlib
@@ -9,9 +10,9 @@ import itertools
 import secrets
 import time
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 
 import torch
 
@@ -142,6 +143,7 @@ class Plan:
         self._task, self.cases, self._properties, self._seed = task, cases, tuple(properties), seed
         self._known: list[_Known] = []
         self._numbers: dict[tuple, int] = {}
+        self._mistaken: dict[Callable, dict[int, Answer]] = {}
         for case in cases:  # also where no property asks about it as it is: a diagnosis wants all there is to see
             self._number(Question(case))
         # A check that has asked is kept until its verdict is wanted; it goes on only once, and is then asked anew.
@@ -184,14 +186,21 @@ class Plan:
                 return Problem("unsteady", self._known[first].asked.arguments)
         return None
 
-    def compared(self, answers: list[Answer], gradients: bool = False) -> Iterator[tuple[Asked, Answer, Value]]:
-        """Yield each question with its answer and what is expected, once: what a diagnosis compares.
+    def compared(self, answers: list[Answer], gradients: bool = False) -> Iterator[tuple[int, Answer, Value]]:
+        """Yield the number of each question with its answer and what is expected: what a diagnosis compares.
 
         These are the questions without gradients, or with `gradients` those that ask for them.
         """
-        for known, answer in zip(self._known, answers, strict=False):
+        for number, (known, answer) in enumerate(zip(self._known, answers, strict=False)):
             if (known.asked.cotangent is not None) == gradients:
-                yield known.asked, answer, known.expected
+                yield number, answer, known.expected
+
+    def mistaken(self, function: Callable, forbidden: Mapping[str, str], number: int) -> Answer:
+        """Return what a wrong answer says to the question of this number; it is asked once, whoever is diagnosed."""
+        known = self._mistaken.setdefault(function, {})
+        if number not in known:
+            known[number] = ask_in_time(function, self._task, self._known[number].asked, forbidden, Limits().step)
+        return known[number]
 
     def observed(self, answers: list[Answer]) -> str:
         """Return what can be said of an answer that makes no known mistake."""
@@ -201,8 +210,8 @@ class Plan:
                 "or computes what the smallest rounding error changes"
             )
         told = [
-            (asked.arguments, answer.value, expected, answer.changed)
-            for asked, answer, expected in self.compared(answers)
+            (self._known[number].asked.arguments, answer.value, expected, answer.changed)
+            for number, answer, expected in self.compared(answers)
         ]
         graded = [
             (known.asked.arguments, answer.gradients, known.expected_gradients)
@@ -386,12 +395,12 @@ def _diagnose(exercise: Exercise, plan: Plan, answers: list[Answer]) -> tuple[Mi
         return ()
 
     def makes(function: Callable) -> bool:
-        return _same_answers(function, task, exercise.forbidden, seen)
+        return _same_answers(partial(plan.mistaken, function, exercise.forbidden), seen)
 
     graded = list(plan.compared(answers, gradients=True))
     made = [each for each in task.mistakes if makes(each.implementation)]
     for each in made:
-        if _same_gradients(each.implementation, task, exercise.forbidden, graded):
+        if _same_gradients(partial(plan.mistaken, each.implementation, exercise.forbidden), graded):
             return (each,)
     if all(_equal(answer.value, expected) for _, answer, expected in seen):
         return ()  # only the gradients are wrong, and in a way of their own
@@ -410,11 +419,11 @@ def _pairs(task: Task) -> tuple[tuple[Mistake, Mistake, Callable], ...]:
     return tuple(pairs)
 
 
-def _same_answers(function: Callable, task: Task, forbidden, seen: list[tuple[Asked, Answer, Value]]) -> bool:
+def _same_answers(mistaken: Callable[[int], Answer], seen: list[tuple[int, Answer, Value]]) -> bool:
     """Tell whether a wrong answer gives equal tensors, fails on the same questions, and changes the same inputs."""
     changed: tuple[set[str], set[str]] = set(), set()
-    for asked, answer, _ in seen:
-        wrong = ask_in_time(function, task, asked, forbidden, Limits().step)
+    for number, answer, _ in seen:
+        wrong = mistaken(number)
         if not _equal(wrong.value, answer.value):
             return False
         changed[0].update(wrong.changed)
@@ -422,10 +431,10 @@ def _same_answers(function: Callable, task: Task, forbidden, seen: list[tuple[As
     return changed[0] == changed[1]
 
 
-def _same_gradients(function: Callable, task: Task, forbidden, seen: list[tuple[Asked, Answer, Value]]) -> bool:
+def _same_gradients(mistaken: Callable[[int], Answer], seen: list[tuple[int, Answer, Value]]) -> bool:
     """Tell whether a wrong answer gives equal gradients where they are asked for, and none on the same questions."""
-    for asked, answer, _ in seen:
-        wrong = ask_in_time(function, task, asked, forbidden, Limits().step)
+    for number, answer, _ in seen:
+        wrong = mistaken(number)
         if (wrong.value is None) != (answer.value is None) or wrong.gradients.keys() != answer.gradients.keys():
             return False
         if not all(alike(wrong.gradients[name], each, 10 * ROUNDING) for name, each in answer.gradients.items()):

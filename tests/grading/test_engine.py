@@ -42,6 +42,15 @@ DOUBLE = Task(
     properties=(Property("doubled", 1, equals()), Property("doubled again", 1, equals())),
     mistakes=(),
 )
+
+
+def still(case):
+    """Ask whether the answer stays as it is when all numbers grow."""
+    first, second = yield [case, {"numbers": case["numbers"] + 1}]
+    return moved(case, first.value, second.value)
+
+
+STILL = dataclasses.replace(DOUBLE, properties=(Property("still", 1, still),))
 DOUBLING = Exercise(id="99.1", title="Double", difficulty=1, minutes=1, tasks=(DOUBLE,), hints=("twice",))
 
 
@@ -152,6 +161,27 @@ def test_a_plan_is_made_once_for_all_submissions():
     assert len(drawn) == RANDOM_CASES
 
 
+def test_a_known_mistake_is_asked_once_for_all_answers_that_are_diagnosed():
+    asked = []
+
+    def tripled(numbers):
+        asked.append(1)
+        return 3 * numbers
+
+    task = dataclasses.replace(DOUBLE, mistakes=(Mistake("tripled", "doubled", "three times", lambda: tripled),))
+    results = [judge_task(DOUBLING, task, in_process(lambda numbers: 3 * numbers, task), 7) for _ in range(3)]
+    assert [result.mistake.name for result in results] == ["tripled"] * 3
+    assert len(asked) == RANDOM_CASES + len(DOUBLE.examples)
+
+
+@pytest.mark.parametrize("task", [DOUBLE, STILL], ids=["double", "still"])
+@pytest.mark.parametrize("answer", [double, wrong_from(3), wrong_from(70), torch.zeros_like, torch.rand_like])
+def test_full_marks_are_those_of_the_verdicts(answer, task):
+    judged = judge_task(DOUBLING, task, in_process(answer, task), 0)
+    full = engine.earns_full_marks(DOUBLING, task, in_process(answer, task), 0)
+    assert full == (judged.earned == task.points)
+
+
 def test_a_fault_of_the_exercise_is_no_verdict():
     def broken(case):
         yield case
@@ -221,10 +251,6 @@ def test_an_answer_that_changes_its_mind_earns_nothing():
 
 
 def test_an_answer_of_one_number_earns_nothing_for_what_it_does_not_move():
-    def still(case):
-        first, second = yield [case, {"numbers": case["numbers"] + 1}]
-        return moved(case, first.value, second.value)
-
     task = dataclasses.replace(DOUBLE, properties=(Property("still", 1, still), Property("doubled", 1, equals())))
     result = judged(lambda numbers: torch.zeros_like(numbers), search=False, task=task)[0]
     assert result.earned == 0 and result.verdicts[0].problem.kind == "idle"
