@@ -9,9 +9,9 @@ import itertools
 import secrets
 import time
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 
 import torch
 
@@ -142,6 +142,7 @@ class Plan:
         self._task, self.cases, self._properties, self._seed = task, cases, tuple(properties), seed
         self._known: list[_Known] = []
         self._numbers: dict[tuple, int] = {}
+        self._of_mistakes: dict[tuple[Callable, Asked], Answer] = {}
         for case in cases:  # also where no property asks about it as it is: a diagnosis wants all there is to see
             self._number(Question(case))
         # A check that has asked is kept until its verdict is wanted; it goes on only once, and is then asked anew.
@@ -154,7 +155,8 @@ class Plan:
             for key, phase in self._phases.items()
         }
         self._count = len(self._known)
-        repeated = (0, self._count // 2, self._count - 1)[:ASKED_AGAIN] if again else ()
+        steady = [number for number, each in enumerate(self._known) if not each.of_new_module]
+        repeated = (steady[0], steady[len(steady) // 2], steady[-1])[:ASKED_AGAIN] if again else ()
         self._again = dict(zip(range(self._count, self._count + len(repeated)), repeated, strict=True))
 
     @cached_property
@@ -187,11 +189,19 @@ class Plan:
     def compared(self, answers: list[Answer], gradients: bool = False) -> Iterator[tuple[Asked, Answer, Value]]:
         """Yield each question with its answer and what is expected, once: what a diagnosis compares.
 
-        These are the questions without gradients, or with `gradients` those that ask for them.
+        These are the questions without gradients, or with `gradients` those that ask for them. What a new module says
+        is left out: it draws its parameters at random.
         """
         for known, answer in zip(self._known, answers, strict=False):
-            if (known.asked.cotangent is not None) == gradients:
+            if not known.of_new_module and (known.asked.cotangent is not None) == gradients:
                 yield known.asked, answer, known.expected
+
+    def of_mistake(self, function: Callable, asked: Asked, forbidden: Mapping[str, str]) -> Answer:
+        """Return what a known mistake answers to a question of this plan; it is asked once for the whole class."""
+        key = function, asked
+        if key not in self._of_mistakes:
+            self._of_mistakes[key] = ask_in_time(function, self._task, asked, forbidden, Limits().step)
+        return self._of_mistakes[key]
 
     def observed(self, answers: list[Answer]) -> str:
         """Return what can be said of an answer that makes no known mistake."""
@@ -260,6 +270,11 @@ class _Known:
             output, generator = _first_output(self.expected), torch.Generator().manual_seed(seed)
             cotangent = torch.randn(output.shape, generator=generator, dtype=output.dtype)
         self.asked = Asked(question.arguments, cotangent)
+
+    @property
+    def of_new_module(self) -> bool:
+        """Whether this is asked of a module with the parameters that it began with."""
+        return self._task.constructor is not None and "state" not in self._question.arguments
 
     @cached_property
     def expected_gradients(self) -> dict[str, torch.Tensor]:
@@ -385,13 +400,16 @@ def _diagnose(exercise: Exercise, plan: Plan, answers: list[Answer]) -> tuple[Mi
     if all(answer.value is None for _, answer, _ in seen):
         return ()
 
+    def says(function: Callable, asked: Asked) -> Answer:
+        return plan.of_mistake(function, asked, exercise.forbidden)
+
     def makes(function: Callable) -> bool:
-        return _same_answers(function, task, exercise.forbidden, seen)
+        return _same_answers(partial(says, function), seen)
 
     graded = list(plan.compared(answers, gradients=True))
     made = [each for each in task.mistakes if makes(each.implementation)]
     for each in made:
-        if _same_gradients(each.implementation, task, exercise.forbidden, graded):
+        if _same_gradients(partial(says, each.implementation), graded):
             return (each,)
     if all(_equal(answer.value, expected) for _, answer, expected in seen):
         return ()  # only the gradients are wrong, and in a way of their own
@@ -410,11 +428,11 @@ def _pairs(task: Task) -> tuple[tuple[Mistake, Mistake, Callable], ...]:
     return tuple(pairs)
 
 
-def _same_answers(function: Callable, task: Task, forbidden, seen: list[tuple[Asked, Answer, Value]]) -> bool:
+def _same_answers(mistake: Callable[[Asked], Answer], seen: list[tuple[Asked, Answer, Value]]) -> bool:
     """Tell whether a wrong answer gives equal tensors, fails on the same questions, and changes the same inputs."""
     changed: tuple[set[str], set[str]] = set(), set()
     for asked, answer, _ in seen:
-        wrong = ask_in_time(function, task, asked, forbidden, Limits().step)
+        wrong = mistake(asked)
         if not _equal(wrong.value, answer.value):
             return False
         changed[0].update(wrong.changed)
@@ -422,10 +440,10 @@ def _same_answers(function: Callable, task: Task, forbidden, seen: list[tuple[As
     return changed[0] == changed[1]
 
 
-def _same_gradients(function: Callable, task: Task, forbidden, seen: list[tuple[Asked, Answer, Value]]) -> bool:
+def _same_gradients(mistake: Callable[[Asked], Answer], seen: list[tuple[Asked, Answer, Value]]) -> bool:
     """Tell whether a wrong answer gives equal gradients where they are asked for, and none on the same questions."""
     for asked, answer, _ in seen:
-        wrong = ask_in_time(function, task, asked, forbidden, Limits().step)
+        wrong = mistake(asked)
         if (wrong.value is None) != (answer.value is None) or wrong.gradients.keys() != answer.gradients.keys():
             return False
         if not all(alike(wrong.gradients[name], each, 10 * ROUNDING) for name, each in answer.gradients.items()):
