@@ -174,9 +174,6 @@ exponentials without a maximum, one sum divided => scores around 10,000, and aro
 + return new, (total * torch.exp(maximum) + torch.exp(scores).sum(dim=-1)) * torch.exp(-new)
 this takes exponentials of the scores as they are and sets them off against the maximum afterwards: at 10,000 they are
 infinite, at -10,000 all are 0; take the maximum off before exp
-
-exponentials without a maximum, the sum divided => scores around 10,000, and around -10,000
-+ return new, (total * torch.exp(maximum) + torch.exp(scores).sum(dim=-1)) / torch.exp(new)
 """
 
 BLOCK = both(first_output, second_output)
