@@ -6,9 +6,9 @@ tried to be subtle. `chapter_NN.json` has the name of the mistake that each is t
 known but something can be seen of it, and "" where nothing is told, or where the sentence on what failed says it
 already (a forbidden operator, a parameter that nobody asked for). They were written before their mistakes were
 declared, so what is named here says nothing of what the next stranger will be told. For the `fourth` nothing was
-mended. The `fifth` found five wrong answers that passed, which the edge cases made for them now reject, and 28 that were
-told neither a mistake nor an observation, most of which were then declared; so were eight of which an observation said
-too little.
+mended. Of the `fifth`, five wrong answers passed, which the edge cases that were made for them now reject, and 28 were
+told neither a mistake nor an observation; most of these were then declared, and so were nine of which too little was
+said.
 """
 
 import importlib.util
