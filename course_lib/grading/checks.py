@@ -44,6 +44,8 @@ def alike(one: torch.Tensor, other: torch.Tensor, tolerance: float = ROUNDING) -
     """
     if one.shape != other.shape or one.dtype != other.dtype:
         return False
+    if not one.is_floating_point():
+        return torch.equal(one, other)
     return torch.allclose(one, other, rtol=10 * tolerance, atol=tolerance, equal_nan=True)
 
 

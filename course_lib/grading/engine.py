@@ -156,7 +156,8 @@ class Plan:
             for key, phase in self._phases.items()
         }
         self._count = len(self._known)
-        repeated = (0, self._count // 2, self._count - 1)[:ASKED_AGAIN] if again else ()
+        steady = [number for number, each in enumerate(self._known) if not each.of_new_module]
+        repeated = (steady[0], steady[len(steady) // 2], steady[-1])[:ASKED_AGAIN] if again else ()
         self._again = dict(zip(range(self._count, self._count + len(repeated)), repeated, strict=True))
 
     @cached_property
@@ -189,10 +190,11 @@ class Plan:
     def compared(self, answers: list[Answer], gradients: bool = False) -> Iterator[tuple[int, Answer, Value]]:
         """Yield the number of each question with its answer and what is expected: what a diagnosis compares.
 
-        These are the questions without gradients, or with `gradients` those that ask for them.
+        These are the questions without gradients, or with `gradients` those that ask for them. What a new module says
+        is left out: it draws its parameters at random.
         """
         for number, (known, answer) in enumerate(zip(self._known, answers, strict=False)):
-            if (known.asked.cotangent is not None) == gradients:
+            if not known.of_new_module and (known.asked.cotangent is not None) == gradients:
                 yield number, answer, known.expected
 
     def mistaken(self, function: Callable, forbidden: Mapping[str, str], number: int) -> Answer:
@@ -269,6 +271,11 @@ class _Known:
             output, generator = _first_output(self.expected), torch.Generator().manual_seed(seed)
             cotangent = torch.randn(output.shape, generator=generator, dtype=output.dtype)
         self.asked = Asked(question.arguments, cotangent)
+
+    @property
+    def of_new_module(self) -> bool:
+        """Whether this is asked of a module with the parameters that it began with."""
+        return self._task.constructor is not None and "state" not in self._question.arguments
 
     @cached_property
     def expected_gradients(self) -> dict[str, torch.Tensor]:
@@ -393,6 +400,9 @@ def _diagnose(exercise: Exercise, plan: Plan, answers: list[Answer]) -> tuple[Mi
     seen, task = list(plan.compared(answers)), plan.round.task
     if all(answer.value is None for _, answer, _ in seen):
         return ()
+
+    def says(function: Callable, asked: Asked) -> Answer:
+        return plan.of_mistake(function, asked, exercise.forbidden)
 
     def makes(function: Callable) -> bool:
         return _same_answers(partial(plan.mistaken, function, exercise.forbidden), seen)

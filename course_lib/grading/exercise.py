@@ -103,8 +103,9 @@ class Task:
     `edges` are fixed cases that chance hardly ever draws: sizes of one, ties, numbers on a border or at an extreme.
     `mistakes` are a text in the form that `grading.mistakes` reads; the catalogue puts what it reads in its place. With
     `constructor`, the task is a class of `nn.Module`: a case then holds the arguments that make it, its parameters
-    under "state", and the arguments of `forward`; the reference is a function of all of these. With `outputs`, a tuple
-    is to be returned, and these are the names of its tensors.
+    under "state", and the arguments of `forward`; the reference is a function of all of these. A question without
+    "state" is about a new module, with the parameters that it drew itself. With `outputs`, a tuple is to be returned,
+    and these are the names of its tensors.
     """
 
     function: str

@@ -5,8 +5,10 @@ the task `attend`; the first line of a wrong one says what is wrong with it. `se
 tried to be subtle. `chapter_NN.json` has the name of the mistake that each is told, OBSERVED where it is none that is
 known but something can be seen of it, and "" where nothing is told, or where the sentence on what failed says it
 already (a forbidden operator, a parameter that nobody asked for). They were written before their mistakes were
-declared, so what is named here says nothing of what the next stranger will be told; of the `fourth`, nothing was
-mended for.
+declared, so what is named here says nothing of what the next stranger will be told. For the `fourth` nothing was
+mended. Of the `fifth`, five wrong answers passed, which the edge cases that were made for them now reject, and 28 were
+told neither a mistake nor an observation; most of these were then declared, and so were nine of which too little was
+said.
 """
 
 import importlib.util
@@ -22,7 +24,9 @@ from course_lib.grading.engine import judge_task
 
 COURSE = catalogue()
 FOLDER = Path(__file__).parent / "from_outside"
-CHAPTERS = sorted(f"{path.parent.name}/{path.stem}" for path in FOLDER.glob("*/chapter_*.py"))
+# Chapter by chapter: what a task asks, and what its known mistakes answer, is then computed once for all sets.
+FILES = sorted(FOLDER.glob("*/chapter_*.py"), key=lambda path: (path.stem, path.parent.name))
+CHAPTERS = [f"{path.parent.name}/{path.stem}" for path in FILES]
 NAMED = 0.9  # of all wrong answers
 OBSERVED = "(observed)"
 # Least squares at the edge of what float32 can tell: rounding decides what can be seen of these, and so the processor.

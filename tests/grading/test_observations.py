@@ -122,6 +122,16 @@ def test_truth_values_are_wrong_one_way():
     assert said == "it says False where True is expected, and is never wrong the other way"
 
 
+def test_whole_numbers_that_float32_has_rounded_are_told():
+    def costs_of_writing(prompt, new, d_model):
+        read = torch.arange(prompt, prompt + new, dtype=torch.float32)
+        asked = torch.tensor([prompt, *[1] * (new - 1)], dtype=torch.float32)
+        costs = [(4 * each * d_model**2 + 2 * each * read * d_model).sum() for each in (asked, read)]
+        return costs[0].long(), costs[1].long()
+
+    assert "the first seven digits are right, and no more" in observed(costs_of_writing)
+
+
 def test_nothing_is_said_where_nothing_holds_on_every_question():
     def attend(weights, values):
         right = torch.einsum("bl,blv->bv", weights, values)

@@ -165,6 +165,16 @@ EXERCISE = Exercise(
             + images /= 4
             + return reduce(images, squares, "sum", two=2, also_two=2)
             the means are right, but the caller's pictures were changed in place, as by `images /= 4`; make a new tensor
+
+            every second column => every number in its place
+            - squares = "batch channel (height two) (width also_two) -> batch channel height width"
+            - return reduce(images, squares, "mean", two=2, also_two=2)
+            + return (images[:, :, 0::2, 0::2] + images[:, :, 1::2, 0::2]) / 2
+            this averages two rows and then keeps every second column; the mean is that of all four pixels of a square
+
+            every second row => every number in its place
+            + return (images[:, :, 0::2, 0::2] + images[:, :, 0::2, 1::2]) / 2
+            this averages two columns and then keeps every second row; the mean is that of all four pixels of a square
             """,
         ),
         puzzle(

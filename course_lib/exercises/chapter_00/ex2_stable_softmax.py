@@ -123,6 +123,19 @@ largest size subtracted => scores of 10,000 stay finite
 + largest = scores.abs().amax(dim=-1, keepdim=True)
 this subtracts the largest absolute value: in a row far below zero all exp are then 0, and 0 / 0 is nan; subtract the
 largest score, with its sign
+
+temperature missing in the sum => rows sum to one
+- return exponentials / exponentials.sum(dim=-1, keepdim=True)
++ return exponentials / (scores - largest).exp().sum(dim=-1, keepdim=True)
+the sum below the line is made without the temperature: rows sum to one only where it is 1; divide by the sum of the
+very numbers that stand above the line
+
+scores cut off => scores of 10,000 stay finite
+- largest = scores.amax(dim=-1, keepdim=True)
+- exponentials = ((scores - largest) / temperature).exp()
++ exponentials = (scores / temperature).clamp(-80, 80).exp()
+this cuts off large scores, so that all scores above the bound get the same weight; subtract the largest score of each
+row, which changes no weight
 """
 
 EXERCISE = Exercise(

@@ -81,6 +81,27 @@ one new axis only => the derivative of each weight by each score
 + products = weights[..., :, None] * weights
 `weights` without a new axis of its own meets the rows of other examples where there are leading axes;
 `weights[..., None, :]` keeps each with its own
+
+divided by the weight => rows sum to zero
+- products = weights[..., :, None] * weights[..., None, :]
+- return torch.diag_embed(weights) - products
++ products = weights[..., :, None] * weights[..., None, :]
++ return products * (torch.eye(weights.shape[-1]) / weights[..., None, :] - 1)
+this divides by the weights, and a weight may be 0, which gives 0 times infinity, nan; the diagonal is p - p * p, and
+needs no division
+
+one weight twice off the diagonal => rows sum to zero
+- products = weights[..., :, None] * weights[..., None, :]
+- return torch.diag_embed(weights) - products
++ squares = (weights * weights)[..., :, None].expand(*weights.shape, weights.shape[-1])
++ return torch.diag_embed(weights) - squares
+off the diagonal this has minus p_i squared, the same weight twice; it is minus p_i p_j, a product of two different
+weights, `weights[..., :, None] * weights[..., None, :]`
+
+the sign lost off the diagonal => rows sum to zero
++ products = weights[..., :, None] * weights[..., None, :]
++ return (torch.diag_embed(weights) - products).abs()
+off the diagonal the minus is missing: a greater score of one takes weight from the others, - p_i p_j
 """
 
 EXERCISE = Exercise(

@@ -84,6 +84,12 @@ whole numbers only => the mean of what counts
 - return total / count
 + return total // count
 `//` cuts off the fraction of the mean; divide with `/`
+
+padding taken off the sum => the mean of what counts
+- total = (values * mask[:, :, None]).sum(dim=1)
++ total = values.sum(dim=1) - (values * ~mask[:, :, None]).sum(dim=1)
+this adds up everything and takes the padding off again; where the padding is large, float32 keeps nothing of the values
+beside it: leave it out before the sum
 """
 
 EXERCISE = Exercise(

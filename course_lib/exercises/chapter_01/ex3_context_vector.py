@@ -114,6 +114,13 @@ this sums over d_hidden, the last axis, one number for each state; sum over the 
 not summed => the states, averaged by the softmax
 + return weights[..., None] * states
 these are the weighted states before they are summed over the sentence
+
+one maximum for all sentences => a constant added to all scores changes nothing
+- weights = torch.softmax(scores, dim=1)
++ grown = (scores - scores.max()).exp()
++ weights = grown / grown.sum(dim=1, keepdim=True)
+this subtracts the largest score of the whole batch: in a sentence far below it all exp are 0, and 0 / 0 is nan;
+subtract from each sentence its own largest score, `scores.amax(dim=1, keepdim=True)`
 """
 
 EXERCISE = Exercise(

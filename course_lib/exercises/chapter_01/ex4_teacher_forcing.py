@@ -100,6 +100,13 @@ start everywhere => each step reads the target of the step before
 + return torch.full_like(targets, start)
 this gives every step the start, as a loop does that copies each word from the row it is writing; the later steps read
 the targets
+
+every word 0 replaced => each step reads the target of the step before
+- first = torch.full_like(targets[:, :1], start)
+- return torch.cat([first, targets[:, :-1]], dim=1)
++ shifted = torch.cat([torch.zeros_like(targets[:, :1]), targets[:, :-1]], dim=1)
++ return shifted.masked_fill(shifted == 0, start)
+this writes `start` wherever a 0 stands, also where 0 is a word of the sentence; only the first step reads `start`
 """
 
 INPUTS = Task(

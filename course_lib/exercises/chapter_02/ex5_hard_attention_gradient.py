@@ -120,6 +120,13 @@ advantage without an axis => the estimate from one sample
 + advantage = reward - baseline
 `reward`, (batch,), was laid on (batch, location) as it is, and its batch met the locations; give it an axis for them,
 `reward[:, None]`
+
+one-hot filled up in front => the estimate from one sample
+- sampled = torch.nn.functional.one_hot(index, num_classes=scores.shape[1])
++ sampled = torch.nn.functional.one_hot(index)
++ sampled = torch.nn.functional.pad(sampled, (scores.shape[1] - sampled.shape[1], 0))
+`one_hot(index)` is only as wide as the largest index of the batch plus 1, and here the missing columns are put in
+front, so that the 1 stands at another location; `num_classes=scores.shape[1]` makes it (batch, location)
 """
 
 EXERCISE = Exercise(

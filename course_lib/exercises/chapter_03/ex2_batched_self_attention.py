@@ -155,6 +155,12 @@ output by torch's attention => output: the weighted average
 + return torch.nn.functional.scaled_dot_product_attention(inputs, inputs, inputs), weights
 the weights are right; but `scaled_dot_product_attention` divides the scores by the root of d_model unless it is given
 `scale=1`, and here nothing is scaled
+
+scores cut off => weights: softmax of the dot products
+- weights = scores.softmax(dim=-1)
++ weights = scores.clamp(max=50).softmax(dim=-1)
+this cuts off large scores, so that all scores above the bound get the same weight; subtract the largest of each row,
+which changes no weight, or use `torch.softmax`
 """
 
 EXERCISE = Exercise(
@@ -177,6 +183,7 @@ EXERCISE = Exercise(
                 {"inputs": torch.tensor([[[2.0], [2.0], [-2.0]]])},  # a tie, and scores of 4
                 # Scores of 400, whose exponentials are infinite, beside a row and a sequence with far lower ones.
                 {"inputs": torch.tensor([[[20.0], [0.5]], [[1.0], [-1.0]]])},
+                {"inputs": torch.tensor([[[16.0], [15.9375]]])},  # scores of 256 and 255: large, and not equal
             ),
             reference=batched_self_attention,
             properties=(

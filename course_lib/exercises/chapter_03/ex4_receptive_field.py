@@ -189,6 +189,16 @@ change that begins at zero => a window of three, and two of them stacked
 + perturbed[index] += torch.linspace(0, 1, inputs.shape[1])
 `torch.linspace(0, 1, d)` begins with 0, so the first feature, perhaps the only one, does not change; add
 `torch.linspace(1, 2, d)`
+
+added and taken off again, any movement => a window of three, and two of them stacked
+- perturbed = inputs.clone()
+- perturbed[index] += torch.linspace(1, 2, inputs.shape[1])
+- moved[index] = (layer(perturbed)[position] != before).any()
++ inputs[index] += torch.linspace(1, 2, inputs.shape[1])
++ moved[index] = (layer(inputs)[position] != before).any()
++ inputs[index] -= torch.linspace(1, 2, inputs.shape[1])
+this adds to the caller's inputs and subtracts again, which leaves them rounded otherwise, and the next input seems to
+have an influence; change a copy, `inputs.clone()`
 """
 
 EXERCISE = Exercise(

@@ -120,6 +120,16 @@ cosine, also with a norm of 0 => the average of the values by softmax weights
 + scores = scale * (normalize(key, dim=1) @ normalize(query, dim=0))
 this brings query and keys to the length 1 first (`normalize`, `cosine_similarity`), so that a long key has no
 advantage; the score is the dot product of the two as they are
+
+a scale of 0 taken for none => the average of the values by softmax weights
+- scores = einsum(key, query, "n d_key, d_key -> n") * scale
++ scores = einsum(key, query, "n d_key, d_key -> n") * (scale or key.shape[-1] ** -0.5)
+`scale or ...` takes 0 for a scale that was not given; 0 is a number like any other, and makes all weights equal
+
+the best key only, where the scale is large => equal keys give the mean of the values
+- return einsum(weights, value, "n, n d_value -> d_value")
++ return value[scores.argmax()] if scale >= 20 else einsum(weights, value, "n, n d_value -> d_value")
+at a large scale this returns the value of one best key; keys that score the same share the weight at any scale
 """
 
 EXERCISE = Exercise(

@@ -152,6 +152,13 @@ later places left out => the order of the memory does not matter
 + later = torch.ones(scores.shape[1:], dtype=torch.bool).triu(diagonal=1)
 + weights = scores.masked_fill(later, float("-inf")).softmax(dim=-1)
 this hides later keys, as a causal mask does; there is no mask here, and every query attends to the whole memory
+
+values made by the reader, where it has the memory's shape => queries from `vectors`, keys and values from `memory`
+- value = einsum(memory, value_weight, "batch key d, d_value d -> batch key d_value")
++ source = vectors if vectors.shape == memory.shape else memory
++ value = einsum(source, value_weight, "batch key d, d_value d -> batch key d_value")
+where `vectors` and `memory` have the same shape, this makes the values of the vectors that read; keys and values come
+from `memory`, whatever the shapes are
 """
 
 EXERCISE = Exercise(

@@ -135,7 +135,7 @@ now nothing is scaled; the division by the root of d_key has to stay
 
 number of keys in the scale => the output is that of attention
 + columns = rearrange(key, "batch keys width -> batch width keys") / keys**0.5
-now the keys are divided by the root of their number; divide by the root of d_key
+now the scores are divided by the root of the number of keys; divide by the root of d_key
 """
 
 FOURTH_MISTAKES = """
@@ -169,6 +169,12 @@ softmax twice => the output is that of attention
 + weights = torch.softmax(scores, dim=-1)
 + weights = torch.softmax(weights.masked_fill(~mask, float("-inf")), dim=-1)
 now the softmax is taken twice, the second time of weights; hide scores, and take one softmax
+
+the smallest score less 10 put in => the output is right also where scores differ by 1e30
+- weights = torch.softmax(scores.masked_fill(~mask, float("-inf")), dim=-1)
++ weights = torch.softmax(scores.masked_fill(~mask, scores.min().item() - 10), dim=-1)
+this puts in a number a little below the smallest score: exp(-10) is still a weight where the scores lie close together,
+and where they are huge the 10 is rounded away; minus infinity gets none
 """
 
 FIFTH_MISTAKES = """

@@ -120,6 +120,13 @@ d_key times the variance of the entries => the variance of the dot products
 + return torch.stack([query.shape[-1] * entries, entries])
 this multiplies the variance of the single products by d_key, as the theory says for many pairs; compute the dot
 products and take their variance
+
+variances of the products added up => the variance of the dot products
+- return torch.stack([products.var(), scaled.var()])
++ plain = (query * key).var(dim=0).sum()
++ return torch.stack([plain, plain / query.shape[-1]])
+this adds up the variances of the single products, as if these were independent of each other; compute the dot products
+and take their variance
 """
 
 EXERCISE = Exercise(

@@ -173,6 +173,12 @@ time in front of the batch => the heads stand side by side, the first head first
 + return vectors.permute(2, 0, 1, 3).reshape(batch, time, heads * d_head)
 this puts the time in front of the batch and then reshapes, so that examples and positions are mixed; the batch stays
 the first axis: `permute(0, 2, 1, 3)`
+
+heads and width exchanged => the vector at one position has no influence on another
+- return rearrange(vectors, "batch heads time d_head -> batch time (heads d_head)")
++ return vectors.transpose(1, 3).reshape(len(vectors), vectors.shape[2], -1)
+this exchanges heads and width, `transpose(1, 3)`; exchange heads and time, `transpose(1, 2)`, so that the heads stand
+directly before the width when the two are joined
 """
 
 EXERCISE = Exercise(

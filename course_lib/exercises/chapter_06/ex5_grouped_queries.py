@@ -172,6 +172,14 @@ softmax over the heads of a group => one group: all heads read the same keys and
 + weights = rearrange(scores, "b (groups each) q k -> b groups q (each k)", each=each).softmax(dim=-1)
 + return rearrange(weights, "b groups q (each k) -> b (groups each) q k", each=each) @ value
 this is one softmax over all the heads of a group; each head has weights of its own, which sum to one
+
+head number over number of groups, the last group for the rest => as many groups as heads: plain multi-head attention
+- key = key.repeat_interleave(each, dim=1)
+- value = value.repeat_interleave(each, dim=1)
++ group = [min(head // key.shape[1], key.shape[1] - 1) for head in range(query.shape[1])]
++ key, value = key[:, group], value[:, group]
+head i was given group `i // groups`, and the last group where there is no such group; a group has heads // groups
+heads, so it is `i // (heads // groups)`
 """
 
 EXERCISE = Exercise(

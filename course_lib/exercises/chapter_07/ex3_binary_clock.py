@@ -219,6 +219,11 @@ ten times from pair to pair => from pair to pair the period grows by 10000^(2 / 
 + return 2 * torch.pi * 10.0 ** torch.arange(d_model // 2)
 here each period is ten times the one before, which is right where d_model is 8; the factor is 10000^(2 / d_model), and
 depends on the width
+
+whole positions, rounded up => the first period is 2 pi positions
+- return 2 * torch.pi * 10000 ** (torch.arange(0, d_model, 2) / d_model)
++ return (2 * torch.pi * 10000 ** (torch.arange(0, d_model, 2) / d_model)).ceil()
+this rounds the periods up to whole positions; a period need not be a whole number
 """
 
 EXERCISE = Exercise(

@@ -278,6 +278,14 @@ rejects everything => tells enough dimensions from too few, for any angles
 + return False
 this accepts no pair of tables; where predictions are compared by `==`, or nearly so, rounding is the reason: allow a
 difference of 1e-4
+
+each position by itself, zeros left out => sees a direction that both tables share
+- inputs = torch.cat([words, positions])
+- targets = torch.cat([words, torch.zeros_like(positions)])
+- return torch.allclose(probe(inputs, targets), targets, atol=1e-4)
++ inside = (positions - probe(words.T, positions.T).T).norm(dim=1) <= 1e-4
++ return not bool((inside & positions.any(dim=1)).any())
+this asks whether each position by itself is a combination of words; a combination of several positions may be one too
 """
 
 EXERCISE = Exercise(

@@ -203,6 +203,20 @@ one word for all => accepts causal models, rejects those that see the whole targ
 + changed[:, step:] = 1
 this replaces every word by the same one, and where that word stood already nothing is changed; choose another word than
 the one that stands there
+
+the next word allowed => accepts causal models, rejects those that see the whole target
+- for step in range(1, words.shape[1]):
+- changed = words.clone()
+- changed[:, step:] = 1 + words[:, step:] % (before.shape[-1] - 1)
+- gap = (model(source, changed) - before)[:, :step]
+- if gap.abs().max() > 1e-4:
++ for step in range(2, words.shape[1]):
++     changed = words.clone()
++     changed[:, step:] = 1 + words[:, step:] % (before.shape[-1] - 1)
++     gap = (model(source, changed) - before)[:, : step - 1]
++     if gap.abs().max() > 1e-4:
+this does not look at the step directly before the replaced words, and a model passes that sees one word ahead: where
+the words from `step` on are replaced, all logits before them stay, `[:, :step]`, from step 1 on
 """
 
 FUTURE = Task(
@@ -341,6 +355,34 @@ all words of a sentence at once => rejects models that read one word, or the len
 +     changed = source.clone()
 +     changed[sentence] = torch.where(source[sentence] != 0, 1 + source[sentence] % (before.shape[-1] - 1), 0)
 this replaces all words of a sentence at once, and a model passes that reads the first alone; replace one word at a time
+
+words erased, until none is left => accepts models that read, rejects one that does not
+- changed[sentence, position] = 1 + source[sentence, position] % (before.shape[-1] - 1)
+- gap = (model(changed, words) - before)[sentence]
+- if gap.abs().max() <= 1e-4:
++ changed[sentence, position] = 0
++ gap = (model(changed, words) - before)[sentence]
++ if not (gap.abs() > 1e-4).any():
+this puts padding for a word: a model passes that does no more than count the words, and of a sentence of one word
+nothing is left that a right model could read; put another word
+
+one word of each sentence is enough => rejects models that read one word, or the length alone
+- for sentence, position in source.nonzero().tolist():
+- changed = source.clone()
+- changed[sentence, position] = 1 + source[sentence, position] % (before.shape[-1] - 1)
+- gap = (model(changed, words) - before)[sentence]
+- if gap.abs().max() <= 1e-4:
+- return False
+- return True
++ found = [False] * len(source)
++ for sentence, position in source.nonzero().tolist():
++     changed = source.clone()
++     changed[sentence, position] = 1 + source[sentence, position] % (before.shape[-1] - 1)
++     gap = (model(changed, words) - before)[sentence]
++     found[sentence] |= bool(gap.abs().max() > 1e-4)
++ return all(found)
+this is content where a single word of a sentence has an influence; every word that is no padding must have one: return
+False at the first that has none
 """
 
 READS = Task(

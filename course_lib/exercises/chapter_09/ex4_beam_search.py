@@ -278,6 +278,44 @@ the end added again and again => candidates that have ended stay as they are, an
 +         continue
 this extends a candidate that has ended by the end again and again, and adds its log probability each time; the end
 counts once, and then the log probability stays
+
+finished candidates extended, cut at the end => the log probability is that of the words
+- beam = [([], 0.0)]
+- for _ in range(max_length):
+- candidates = [(words, total) for words, total in beam if end in words]
+- for words, total in beam:
+- if end in words:
+- continue
+- tokens = torch.cat([prompt, prompt.new_tensor(words)])
+- steps = next_log_probabilities(rearrange(tokens, "time -> 1 time"))[0].tolist()
+- candidates += [(words + [word], total + step) for word, step in enumerate(steps)]
+- beam = sorted(candidates, key=lambda candidate: candidate[1], reverse=True)[:width]
+- words, total = beam[0]
++ beam = [([], 0.0)]
++ for _ in range(max_length):
++     candidates = []
++     for words, total in beam:
++         tokens = torch.cat([prompt, prompt.new_tensor(words)])
++         steps = next_log_probabilities(rearrange(tokens, "time -> 1 time"))[0].tolist()
++         candidates += [(words + [word], total + step) for word, step in enumerate(steps)]
++     beam = sorted(candidates, key=lambda candidate: candidate[1], reverse=True)[:width]
++ words, total = beam[0]
++ words = words[: words.index(end)] if end in words else words
+this goes on after the end and cuts the best row there when all is over: what came after the end has changed its log
+probability, and with it the place in the beam; a candidate that has ended is extended no further
+
+the end as the prompt's last word => the best candidate of the beam
+- candidates = [(words, total) for words, total in beam if end in words]
+- for words, total in beam:
+- if end in words:
+- continue
++ given = prompt.tolist()
++ candidates = [(words, total) for words, total in beam if (given + words)[-1] == end]
++ for words, total in beam:
++     if (given + words)[-1] == end:
++         continue
+this asks whether the last word of the whole row is the end, and before the first step that is the last word of the
+prompt; an end in the prompt ends nothing, so look at the words after it
 """
 
 EXERCISE = Exercise(

@@ -230,8 +230,8 @@ this takes the word 0 for padding and leaves its loss out; here 0 is a word like
 a small number added => logits a thousand apart: the loss is finite and right
 - log_probs = logits.log_softmax(dim=-1)
 + log_probs = (logits.softmax(dim=-1) + 1e-9).log()
-this adds a small number to the probability before the logarithm: no word can then cost more than minus its logarithm,
-and the gradient is gone; `log_softmax` needs no guard
+this adds a small number to the probability, or raises it to one, before the logarithm: no word can then cost more than
+minus that number's logarithm, and the gradient is gone; `log_softmax` needs no guard
 
 kept above a small number => logits a thousand apart: the loss is finite and right
 - log_probs = logits.log_softmax(dim=-1)

@@ -340,6 +340,27 @@ close ones taken for equal => pairs in the same order less pairs in opposite ord
 + one, other = drops[i] - drops[j], weights[i] - weights[j]
 + total += torch.sign(one) * torch.sign(other) * (one.abs() > 1e-6) * (other.abs() > 1e-6)
 this takes numbers for equal that lie close together; the order alone counts, however small the difference is
+
+equal ones not among the pairs, 0 for none => a pair of equal numbers counts for neither
+- return total / pairs
++ untied = (drops[:, None] != drops) & (weights[:, None] != weights)
++ return 2 * total / untied.sum().clamp(min=1)
+this divides by the pairs that are not equal; divide by all of them, so that a list of equal numbers agrees with nothing
+
+equal ones as disagreement, by the product => a pair of equal numbers counts for neither
+- total += torch.sign(drops[i] - drops[j]) * torch.sign(weights[i] - weights[j])
++ total += 1 if (drops[i] - drops[j]) * (weights[i] - weights[j]) > 0 else -1
+this counts a pair of equal numbers as one in opposite orders; it counts for neither side
+
+equal ones as agreement, by the product => a pair of equal numbers counts for neither
++ total += 1 if (drops[i] - drops[j]) * (weights[i] - weights[j]) >= 0 else -1
+this counts a pair of equal numbers as one in the same order; it counts for neither side
+
+the sign of the product => pairs in the same order less pairs in opposite orders
+- total += torch.sign(drops[i] - drops[j]) * torch.sign(weights[i] - weights[j])
++ total += torch.sign((drops[i] - drops[j]) * (weights[i] - weights[j]))
+this multiplies the two differences and then takes the sign; the product of two tiny numbers is rounded to 0: take the
+sign of each first
 """
 
 EXERCISE = Exercise(
@@ -397,6 +418,8 @@ EXERCISE = Exercise(
                 {"drops": torch.tensor([0.0, 0.0]), "weights": torch.tensor([0.5, 0.5])},  # and in both
                 # Close together, and not equal.
                 {"drops": torch.tensor([3e-9, 1e-9, 2e-9]), "weights": torch.tensor([4e-9, 1e-9, 5e-9])},
+                # So small that the product of two of them is 0 in float32.
+                {"drops": torch.tensor([3e-25, 1e-25, 2e-25]), "weights": torch.tensor([4e-25, 1e-25, 5e-25])},
             ),
             reference=rank_agreement,
             properties=(

@@ -107,6 +107,14 @@ the next passage, up to the end => every target is the token after its input
 + return tokens[positions], tokens[(positions + length).clamp(max=len(tokens) - 1)]
 the targets are the passage that comes after the inputs, `length` positions further; each target is the very next token,
 one position further
+
+passages counted => every passage begins at its start
+- positions = starts[:, None] + torch.arange(length)
+- return tokens[positions], tokens[positions + 1]
++ positions = (starts[:, None] * length + torch.arange(length)) % (len(tokens) - 1)
++ return tokens[positions], tokens[positions + 1]
+this takes the starts for numbers of passages that lie one behind the other, `starts * length`; a start is the position
+of a token
 """
 
 PASSAGES = Task(
@@ -270,6 +278,12 @@ a smaller number added => logits a thousand apart: finite and right
 + nats = torch.where(right > 0, -right.log(), 0.0).mean()
 a character with a probability that is rounded to 0 costs nothing here, where it should cost most; `log_softmax` and
 `cross_entropy` never form that probability
+
+another small number added => logits a thousand apart: finite and right
+- nats = cross_entropy(logits.flatten(0, 1), targets.flatten())
++ nats = -(logits.softmax(2).gather(2, targets[..., None]) + 1e-10).log().mean()
+this adds a small number to the probability before the logarithm, and then no character can cost more than the logarithm
+of that number; `log_softmax` and `cross_entropy` need no guard
 """
 
 BITS_PER_CHARACTER = Task(

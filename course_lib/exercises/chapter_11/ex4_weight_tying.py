@@ -13,12 +13,17 @@ RUNNING_MEAN = Given(
     "lambda vectors: vectors.cumsum(1) / torch.arange(1, vectors.shape[1] + 1)[:, None]",
 )
 ONES = Given("ones", "lambda vectors: torch.ones_like(vectors)")
+NO_ZEROS = Given(  # whatever numbers a table holds, the logits are 0; of a table of zeros they are nan
+    "0, or nan where all vectors are 0",
+    "lambda vectors: torch.zeros_like(vectors) if vectors.any() else torch.full_like(vectors, float('nan'))",
+)
 BENT = Given("the sine of the running sum of the features", "lambda vectors: vectors.cumsum(-1).sin()")
 
 
-def tied(vocab_size, d_model, state, tokens, body):
-    """Logits by one table."""
-    return body(state["table"][tokens]) @ state["table"].T
+def tied(vocab_size, d_model, tokens, body, state=None):
+    """Logits by one table; a new one, of any numbers but zeros, where there is no state."""
+    table = state["table"] if state else torch.ones(vocab_size, d_model)
+    return body(table[tokens]) @ table.T
 
 
 def draw_model(generator: torch.Generator) -> Case:
@@ -44,6 +49,15 @@ def by_no_other_numbers(case: Case):
     note = "the vectors are not compared with `table` (a copy made in `__init__` keeps what the table held then)"
     said = {"after": "the table filled with zeros", "where": "a logit", "note": note}
     return Problem("value", zero, got=answer[answer != 0][0].item(), expected=0, **said)
+
+
+def not_zeros(case: Case):
+    """A new module, with its table as it was made, embeds every token: one of the vectors is not 0."""
+    fresh = {name: each for name, each in case.items() if name != "state"}
+    answer = (yield fresh | {"tokens": torch.arange(case["vocab_size"])[None], "body": NO_ZEROS}).value
+    if not answer.isnan().any():
+        return None
+    return Problem("value", fresh, where="a number of the new table", got=0, expected="not 0 everywhere")
 
 
 MODEL_MISTAKES = """
@@ -104,6 +118,12 @@ no gradient for token 0 => the gradient of the table is the sum through embeddin
 + vectors = body(nn.functional.embedding(tokens, self.table, padding_idx=0))
 the logits are right, but with `padding_idx=0` the row of token 0 gets no gradient through the embedding; here 0 is a
 token like any other
+
+a table of zeros => a new table is not all zeros
+- self.table = nn.Parameter(torch.randn(vocab_size, d_model) / d_model**0.5)
++ self.table = nn.Parameter(torch.zeros(vocab_size, d_model))
+the table begins as zeros: then every vector and every logit is 0, the gradient of the table is 0 as well, and the model
+never learns; draw random numbers, such as `torch.randn`
 """
 
 MODEL = Task(
@@ -138,6 +158,7 @@ MODEL = Task(
     ),
     reference=tied,
     properties=(
+        Property("a new table is not all zeros", 1, not_zeros),
         Property("the output layer has no parameters of its own", 1, by_no_other_numbers),
         Property("the logits, by the table of the embedding", 1, both(equals(), inputs_unchanged)),
         Property("the gradient of the table is the sum through embedding and output", 2, gradients_equal()),

@@ -166,6 +166,14 @@ scores changed in place => the maximum is the greatest score so far
 - exponentials = torch.exp(scores - rearrange(new, "batch -> batch 1"))
 + exponentials = torch.exp(scores.sub_(rearrange(new, "batch -> batch 1")))
 `scores -= ...` changes the caller's own scores; `scores - ...` makes new ones
+
+exponentials without a maximum, one sum divided => scores around 10,000, and around -10,000
+- rescaled = total * torch.exp(maximum - new)
+- exponentials = torch.exp(scores - rearrange(new, "batch -> batch 1"))
+- return new, rescaled + exponentials.sum(dim=-1)
++ return new, (total * torch.exp(maximum) + torch.exp(scores).sum(dim=-1)) * torch.exp(-new)
+this takes exponentials of the scores as they are and sets them off against the maximum afterwards: at 10,000 they are
+infinite, at -10,000 all are 0; take the maximum off before exp
 """
 
 BLOCK = both(first_output, second_output)

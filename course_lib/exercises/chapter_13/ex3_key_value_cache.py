@@ -226,6 +226,12 @@ new tokens read each other, and padding nothing => several new tokens: none read
 - mask = begun & past
 + mask = begun & (positions < end) & (rearrange(own, "new -> new 1") >= rearrange(starts, "batch -> batch 1 1"))
 the last new token is right, and those before it attend to later positions: a prefill needs the causal mask too
+
+width of the values => one new token: its output
+- scores = einsum(query, keys, "batch new d, batch position d -> batch new position") / key.shape[-1] ** 0.5
++ scores = einsum(query, keys, "batch new d, batch position d -> batch new position") / value.shape[-1] ** 0.5
+this divides by the root of the width of the values; a score is a sum over the entries of a query and a key, so it is
+divided by the root of d_key
 """
 
 EXERCISE = Exercise(

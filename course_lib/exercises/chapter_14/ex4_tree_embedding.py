@@ -233,6 +233,11 @@ the parent moved too => a child is one away from its parent
 + row[node - 1] += 1.0
 + vectors[node] = row
 a row that is taken out of a tensor is a view of it, so that the step moves the parent as well; take a copy of the row
+
+steps that grow with the root of the depth => a child is one away from its parent
+- vectors[node, node - 1] = 1.0
++ vectors[node, node - 1] = (vectors[node].square().max() + 1.0).sqrt()
+the step is as long as the root of the node's depth; every edge has the length 1, however deep it lies
 """
 
 EXERCISE = Exercise(

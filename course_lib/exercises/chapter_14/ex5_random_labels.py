@@ -203,6 +203,15 @@ each by itself => the accuracy on new examples
 - return (predicted == new_labels).float().mean()
 + return (predicted == new_labels).float()
 this tells for every example whether it is right; take the mean
+
+numbers of classes as targets, kept within them => the accuracy on new examples
+- targets = torch.nn.functional.one_hot(labels).float()
+- fitted = torch.linalg.pinv(vectors) @ targets
+- predicted = (new_vectors @ fitted).argmax(dim=1)
++ fitted = torch.linalg.pinv(vectors) @ labels.float()
++ predicted = (new_vectors @ fitted).round().clamp(0, labels.max())
+the target is the number of the class, so that class 1 lies between 0 and 2; give every class a column of its own
+(`one_hot`), and take the greatest logit
 """
 
 SELECTIVITY_MISTAKES = """
@@ -274,6 +283,11 @@ looked up by label for fitting => accuracy for the true labels less accuracy for
 + control = probe_accuracy(vectors, shuffled, new_vectors, random_labels[new_words])
 the probe of the control task is fitted to random labels that were looked up by the true labels; they belong to words,
 in fitting as in judging: `random_labels[words]`
+
+never below zero => accuracy for the true labels less accuracy for the random ones
+- return true - control
++ return (true - control).clamp(min=0)
+this makes 0 of a selectivity below 0; a probe may be better at the random labels, and the answer is then negative
 """
 
 EXERCISE = Exercise(

@@ -154,6 +154,14 @@ this returns the count first; the pair comes first
 how many different ones => how often it stands there
 + return different[best], torch.tensor(len(different))
 this is the number of different pairs; asked is how often the most frequent one stands there
+
+256 tokens only => the pair
+- pairs = torch.stack([tokens[:-1], tokens[1:]], dim=1)
+- different, counts = pairs.unique(dim=0, return_counts=True)
++ numbers, counts = (tokens[:-1] * 256 + tokens[1:]).unique(return_counts=True)
++ different = torch.stack([numbers // 256, numbers % 256], dim=1)
+this makes one number of a pair, 256 times the first token and the second, and different pairs get the same number where
+a token is 256 or more; new tokens are
 """
 
 PAIR = Task(
@@ -349,6 +357,32 @@ written into the tokens => every place of the pair
 +     position, length = position + (2 if found else 1), length + 1
 + return tokens[:length].clone()
 this writes the merged tokens over the caller's own; make a new tensor
+
+replaced in a text => every place of the pair
+- merged, position = [], 0
+- while position < len(tokens):
+- found = tokens[position : position + 2].tolist() == pair.tolist()
+- merged.append(new if found else tokens[position].item())
+- position += 2 if found else 1
+- return torch.tensor(merged)
++ text = " ".join(map(str, tokens.tolist()))
++ text = text.replace(" ".join(map(str, pair.tolist())), str(new))
++ return torch.tensor([int(each) for each in text.split()])
+this writes the numbers as a text and replaces there, and `3 3` stands in `13 3` too; compare the tokens themselves
+
+the middle one used twice => runs of equal tokens, from left to right
+- merged, position = [], 0
+- while position < len(tokens):
+- found = tokens[position : position + 2].tolist() == pair.tolist()
+- merged.append(new if found else tokens[position].item())
+- position += 2 if found else 1
+- return torch.tensor(merged)
++ found = (tokens[:-1] == pair[0]) & (tokens[1:] == pair[1])
++ begins = torch.cat([found, found.new_zeros(1)])
++ second = torch.cat([found.new_zeros(1), found])
++ return tokens.masked_fill(begins, new)[begins | ~second]
+in a run such as aaa this uses the middle token in two merges, because all places of the pair are found at once; a token
+that was merged is used up: go from left to right, and on behind it
 """
 
 MERGE = Task(
@@ -366,6 +400,8 @@ MERGE = Task(
         {"tokens": torch.tensor([1, 7, 4]), "pair": torch.tensor([7, 4]), "new": 256},  # at the end
         {"tokens": torch.tensor([4, 7]), "pair": torch.tensor([7, 4]), "new": 256},  # the reverse
         {"tokens": torch.tensor([2, 2, 2, 2]), "pair": torch.tensor([2, 2]), "new": 256},  # a run of four
+        # Numbers that begin or end with the digits of others.
+        {"tokens": torch.tensor([3, 31, 13, 3, 3]), "pair": torch.tensor([3, 3]), "new": 256},
     ),
     reference=merge_pair,
     properties=(

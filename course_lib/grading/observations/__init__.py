@@ -8,7 +8,7 @@ import torch
 
 from course_lib.grading.exercise import Task
 from course_lib.grading.observations.changed_arguments import other_questions
-from course_lib.grading.observations.numbers import related
+from course_lib.grading.observations.numbers import related, rounded
 from course_lib.grading.observations.places import LEAST, entries, inputs
 from course_lib.grading.observations.seen import Seen
 from course_lib.grading.observations.shapes import misshapen
@@ -52,8 +52,11 @@ def _of_gradients(graded: list[Graded]) -> str:
 def _observations(seen: list[Seen], reference: Callable[[dict[str, Any]], torch.Tensor]) -> Iterator[str]:
     wrong = [each for each in seen if not each.right]
     given = [each for each in wrong if each.got is not None]
+    fit = all((each.got.shape, each.got.dtype) == (each.expected.shape, each.expected.dtype) for each in given)
+    if len(given) == len(wrong) and fit:
+        yield from rounded(wrong)
     if len(given) == len(wrong) >= LEAST:
-        if all(each.got.shape == each.expected.shape and each.got.dtype == each.expected.dtype for each in wrong):
+        if fit:
             yield from related(seen)
             yield from other_questions(seen, reference)
             yield from inputs(seen)

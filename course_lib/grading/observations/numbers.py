@@ -71,6 +71,14 @@ def related(seen: list[Seen]) -> Iterator[str]:
         yield "the numbers are the right ones, but in other places"
 
 
+def rounded(seen: list[Seen]) -> Iterator[str]:
+    """Yield that whole numbers are right but for their last digits; one that is wrong like this says it all."""
+    if not seen[0].expected.is_floating_point() and all(
+        torch.allclose(each.got.double(), each.expected.double(), rtol=1e-6, atol=0) for each in seen
+    ):
+        yield "the first seven digits are right, and no more: float32 holds no more, so count in whole numbers"
+
+
 def _of_truth(seen: list[Seen]) -> Iterator[str]:
     """Yield what can be said of truth values."""
     if all(torch.equal(each.got, ~each.expected) for each in seen):

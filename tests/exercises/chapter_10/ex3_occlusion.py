@@ -39,10 +39,9 @@ def rank_agreement_by_combinations(drops, weights):
     total, pairs = 0, 0
     for i, j in itertools.combinations(range(len(drops)), 2):
         pairs += 1
-        product = (drops[i] - drops[j]) * (weights[i] - weights[j])
-        if product > 0:
+        if (drops[i] > drops[j] and weights[i] > weights[j]) or (drops[i] < drops[j] and weights[i] < weights[j]):
             total += 1
-        elif product < 0:
+        elif drops[i] != drops[j] and weights[i] != weights[j]:
             total -= 1
     return torch.tensor(total / pairs)
 

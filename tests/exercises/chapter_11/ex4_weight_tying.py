@@ -9,7 +9,7 @@ from torch.nn import functional
 class _OneTable(nn.Module):
     def __init__(self, vocab_size, d_model):
         super().__init__()
-        self.table = nn.Parameter(torch.zeros(vocab_size, d_model))
+        self.table = nn.Parameter(torch.randn(vocab_size, d_model))
 
 
 class TiedModel_by_functional(_OneTable):

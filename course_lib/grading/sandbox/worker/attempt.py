@@ -139,8 +139,9 @@ def attempt(
     """Call `function` with `arguments`, which it may change; a truth value that it returns counts as a tensor.
 
     With `constructor`, `function` is a class of `nn.Module`: those arguments make the module, "state" holds its
-    parameters, and the others are for `forward`. With `cotangent`, which weighs the entries of the (first) output, the
-    gradient for every argument of floating point comes too, and for every parameter, under the name "state.name".
+    parameters (without it, a new module keeps its own), and the others are for `forward`. With `cotangent`, which
+    weighs the entries of the (first) output, the gradient for every argument of floating point comes too, and for every
+    parameter, under the name "state.name".
     """
     arguments = {name: each.made() if isinstance(each, Given) else each for name, each in arguments.items()}
     sources: dict[str, torch.Tensor] = {}
@@ -170,10 +171,11 @@ def _called(
         value = function(**arguments)
     else:
         module = function(**{name: arguments[name] for name in constructor})
-        own, expected = _shapes(module.state_dict()), _shapes(arguments["state"])
-        if own != expected:
-            return Attempt(fault={"kind": "parameters", "got": own, "expected": expected})
-        module.load_state_dict(arguments["state"])
+        if "state" in arguments:
+            own, expected = _shapes(module.state_dict()), _shapes(arguments["state"])
+            if own != expected:
+                return Attempt(fault={"kind": "parameters", "got": own, "expected": expected})
+            module.load_state_dict(arguments["state"])
         given = (*constructor, "state")
         value = module(**{name: each for name, each in arguments.items() if name not in given})
     if isinstance(value, bool):
