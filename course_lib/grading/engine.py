@@ -200,9 +200,12 @@ class Plan:
     def mistaken(self, function: Callable, forbidden: Mapping[str, str], number: int) -> Answer:
         """Return what a wrong answer says to the question of this number; it is asked once, whoever is diagnosed."""
         known = self._mistaken.setdefault(function, {})
-        if number not in known:
-            known[number] = ask_in_time(function, self._task, self._known[number].asked, forbidden, Limits().step)
-        return known[number]
+        if number in known:
+            return known[number]
+        answer = ask_in_time(function, self._task, self._known[number].asked, forbidden, Limits().step)
+        if not (answer.problem and answer.problem.kind == "time"):  # a busy machine may have been the reason
+            known[number] = answer
+        return answer
 
     def observed(self, answers: list[Answer]) -> str:
         """Return what can be said of an answer that makes no known mistake."""
