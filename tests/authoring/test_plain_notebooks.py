@@ -9,8 +9,9 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
+from course_lib.authoring.notebooks import read_notebook
 from course_lib.authoring.plain.index import Index
-from course_lib.authoring.plain.notebook import plain_notebook, plain_page
+from course_lib.authoring.plain.notebook import names_made, names_read, plain_notebook, plain_page
 from course_lib.authoring.plain.text import Writer
 from course_lib.findings import Findings, Statement
 from course_lib.project import CourseError, root
@@ -245,6 +246,14 @@ def test_what_a_cell_without_code_says_is_text(index):
     assert (cell.cell_type, cell.source) == ("markdown", f"| [(4.1)]({URL}/04_four.html#equation-eq-a) |")
 
 
+def test_a_cell_without_code_stays_where_a_later_one_needs_it(index):
+    tags = {"tags": ["remove-input"]}
+    cells = [new_code_cell(source, metadata=tags) for source in ("assert True", "model = 1", "from math import pi")]
+    made = plain(index, *cells, new_code_cell("print(model)"))
+    assert [cell.source.splitlines()[-1] for cell in made] == ["model = 1", "print(model)"]
+    assert made[0].metadata["cellView"] == "form"
+
+
 def test_a_picture_from_a_file_is_a_part_of_the_notebook(tmp_path):
     index = write_book(tmp_path)
     (tmp_path / "book/dot.svg").write_text("<svg/>")
@@ -300,6 +309,19 @@ def test_no_role_and_no_directive_is_left(this_book, page):
     folded = [cell for cell in made.cells if {"hide-input", "remove-input"} & set(cell.metadata.get("tags", []))]
     assert all(cell.metadata["jupyter"]["source_hidden"] for cell in folded)
     assert not [output for output in outputs if "<script" in output.get("data", {}).get("text/html", "")]
+
+
+@pytest.mark.parametrize("stem", CHAPTERS)
+def test_every_name_that_a_cell_reads_is_still_made(this_book, stem):
+    def all_names(names, cells):
+        code = [
+            cell for cell in cells if cell.cell_type == "code" and "not-graded" not in cell.metadata.get("tags", [])
+        ]
+        return set().union(*(names(cell.source) for cell in code))
+
+    whole = read_notebook(root() / f"book/{stem}.ipynb").cells
+    made = nbformat.reads(plain_page(f"book/{stem}", this_book), as_version=4).cells
+    assert all_names(names_made, whole) & all_names(names_read, made) <= all_names(names_made, made)
 
 
 def test_the_search_for_what_is_left_finds_it():

@@ -36,6 +36,12 @@ def test_colours_have_names(stem):
     assert not (written := re.findall(r"#[0-9A-Fa-f]{6}\b", code)), f"take these from course_lib.figures: {written}"
 
 
+@pytest.mark.parametrize("stem", CHAPTERS)
+def test_no_line_of_a_text_is_a_comment_by_accident(stem):
+    lines = [line for cell in cells(stem) if cell.cell_type == "markdown" for line in cell.source.splitlines()]
+    assert not [line for line in lines if line.startswith("%")], "MyST swallows a line that begins with a percent sign"
+
+
 FOLDED = {"hide-input", "remove-input"}
 UNDERSTOOD = {"seed"}  # read by the first cell of every chapter
 

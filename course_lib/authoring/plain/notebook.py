@@ -1,5 +1,6 @@
 """A notebook of the book in its plain form."""
 
+import ast
 import base64
 import copy
 import mimetypes
@@ -43,8 +44,9 @@ def plain_notebook(notebook: NotebookNode, page: str, index: Index) -> NotebookN
         nbformat=4,
         nbformat_minor=5,
     )
-    for cell in copy.deepcopy(notebook.cells):
-        plain.cells += _plain_cells(cell, writer)
+    cells = copy.deepcopy(notebook.cells)
+    for number, cell in enumerate(cells):
+        plain.cells += _plain_cells(cell, cells[number + 1 :], writer)
     if writer.cited:
         plain.cells.append(new_markdown_cell(f"## References\n\n{index.bibliography.listed(writer.cited)}"))
     number_cells(plain)
@@ -57,8 +59,8 @@ def _install(page: str, index: Index) -> NotebookNode:
     return new_code_cell(source, metadata={"tags": ["not-graded"]})
 
 
-def _plain_cells(cell: NotebookNode, writer: Writer) -> list[NotebookNode]:
-    """Return what becomes of a cell; its caption, where it shows a figure, is a cell of its own."""
+def _plain_cells(cell: NotebookNode, later: list[NotebookNode], writer: Writer) -> list[NotebookNode]:
+    """Return what becomes of a cell before the `later` ones; the caption of a figure is a cell of its own."""
     if cell.cell_type == "markdown":
         return [_text_cell(cell, writer)]
     if questions := questions_of(cell.source):
@@ -67,12 +69,41 @@ def _plain_cells(cell: NotebookNode, writer: Writer) -> list[NotebookNode]:
     outputs = [_plain_output(output, writer) for output in cell.outputs]
     cell.outputs = [output for output in outputs if output]
     tags = cell.metadata.get("tags", [])
-    if "remove-input" in tags and all("text/markdown" in output.get("data", {}) for output in cell.outputs):
-        return [new_markdown_cell("\n\n".join(output.data["text/markdown"] for output in cell.outputs))]
+    says_text_alone = all("text/markdown" in output.get("data", {}) for output in cell.outputs)
+    if "remove-input" in tags and says_text_alone and not _is_needed(cell, later):
+        text = "\n\n".join(output.data["text/markdown"] for output in cell.outputs)
+        return [new_markdown_cell(text)] if text else []
     if is_folded(cell):
         cell.metadata["cellView"] = "form"  # how Colab folds a cell, which shows its title then
         cell.source = f"# @title {'Code of the figure' if label else 'Code'}\n{cell.source}"
     return [cell, _caption_cell(label, options, writer)] if label else [cell]
+
+
+def _is_needed(cell: NotebookNode, later: list[NotebookNode]) -> bool:
+    """Return whether one of the later cells reads a name that this one makes."""
+    made = names_made(cell.source)
+    return any(made & names_read(each.source) for each in later if each.cell_type == "code")
+
+
+def names_made(source: str) -> set[str]:
+    r"""Return the names that some code assigns or imports.
+
+    >>> sorted(names_made("from math import sqrt as root\nx = root(y)"))
+    ['root', 'x']
+    """
+    nodes = list(ast.walk(ast.parse(source)))
+    imported = {each.asname or each.name for each in nodes if isinstance(each, ast.alias)}
+    return imported | {each.id for each in nodes if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)}
+
+
+def names_read(source: str) -> set[str]:
+    r"""Return the names that some code reads.
+
+    >>> sorted(names_read("from math import sqrt as root\nx = root(y)"))
+    ['root', 'y']
+    """
+    nodes = ast.walk(ast.parse(source))
+    return {each.id for each in nodes if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load)}
 
 
 def _caption_cell(label: str, options: dict, writer: Writer) -> NotebookNode:
