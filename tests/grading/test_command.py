@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 
 import psutil
 import pytest
@@ -470,6 +471,7 @@ def test_ctrl_c_leaves_no_process_behind(tmp_path):
         stderr=subprocess.PIPE,
         cwd=tmp_path,
         start_new_session=True,  # a group of its own, to which the signal goes as from a terminal
+        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),  # what runs in the background ignores it
     ) as running:
         below, computing = [], False
         while not computing and running.poll() is None:
