@@ -34,7 +34,7 @@ def positive_features(vectors: torch.Tensor) -> torch.Tensor:
     tensor([0.1353, 1.0000, 3.0000])
     """
     # Not elu(x) + 1 itself: in float32 that is 0 below -17, and a key of zeros could never be read.
-    return torch.where(vectors > 0, vectors + 1, vectors.clamp(max=0).exp())
+    return torch.where(vectors >= 0, vectors + 1, vectors.clamp(max=0).exp())
 
 
 def linear_attention(
