@@ -111,8 +111,10 @@ def main() -> None:
     for seed in (numpy.random.seed, torch.manual_seed):
         seed(0)  # each worker inherits this: the same submission gives the same answers, random ones too
     # What their first calls would import later, when it may be forbidden, or take longer than a call may: vmap its
-    # decompositions, einsum its planner, and einops torch._dynamo where torch is older than 2.8.
+    # decompositions, einsum its planner, a gradient nested tensors from torch 2.15 on, and einops torch._dynamo where
+    # torch is older than 2.8.
     lazy_load_decompositions()
+    importlib.import_module("torch.nested._internal.nested_tensor")
     einops.rearrange(torch.ones(2, 2), "row column -> column row")
     torch.einsum("ij,jk->ik", torch.ones(2, 2), torch.ones(2, 2))
     frames.unpack(*split(frames.pack({}, {"warm": torch.ones(2, 2) @ torch.ones(2, 2)})))
