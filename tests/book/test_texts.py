@@ -7,6 +7,7 @@ import symtable
 import pytest
 
 from course_lib.authoring.digests import plain_python
+from course_lib.authoring.names import names
 from course_lib.authoring.notebooks import read_text
 from course_lib.project import root
 
@@ -46,18 +47,6 @@ FOLDED = {"hide-input", "remove-input"}
 UNDERSTOOD = {"seed"}  # read by the first cell of every chapter
 
 
-def names(cell) -> tuple[set[str], set[str]]:
-    """Return the names that a cell binds (an import binds, too), and those that it takes from elsewhere."""
-    table = symtable.symtable(plain_python(cell.source), "cell", "exec")
-    bound = {symbol.get_name() for symbol in table.get_symbols() if symbol.is_assigned() or symbol.is_imported()}
-    used, scopes = set(), [table]
-    while scopes:
-        scope = scopes.pop()
-        scopes += scope.get_children()
-        used |= {each.get_name() for each in scope.get_symbols() if each.is_referenced() and each.is_global()}
-    return bound, used - bound
-
-
 def imported(cell) -> set[str]:
     """Return the names that a cell imports: the library has pages of its own, and torch has, too."""
     table = symtable.symtable(plain_python(cell.source), "cell", "exec")
@@ -77,7 +66,7 @@ def unexplained(cells) -> list[str]:
         if cell.cell_type != "code":
             said |= named_in_code_type(cell.source)
             continue
-        bound, used = names(cell)
+        bound, used = names(cell.source)
         if FOLDED & tags(cell):
             hidden |= bound - imported(cell)
             continue

@@ -1,6 +1,5 @@
 """A notebook of the book in its plain form."""
 
-import ast
 import base64
 import copy
 import mimetypes
@@ -10,6 +9,7 @@ from string import Template
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
+from course_lib.authoring.names import names
 from course_lib.authoring.notebooks import as_json, is_folded, number_cells, read_notebook
 from course_lib.authoring.plain.index import Index, figure_label
 from course_lib.authoring.plain.quizzes import as_markdown, questions_of
@@ -81,29 +81,8 @@ def _plain_cells(cell: NotebookNode, later: list[NotebookNode], writer: Writer) 
 
 def _is_needed(cell: NotebookNode, later: list[NotebookNode]) -> bool:
     """Return whether one of the later cells reads a name that this one makes."""
-    made = names_made(cell.source)
-    return any(made & names_read(each.source) for each in later if each.cell_type == "code")
-
-
-def names_made(source: str) -> set[str]:
-    r"""Return the names that some code assigns or imports.
-
-    >>> sorted(names_made("from math import sqrt as root\nx = root(y)"))
-    ['root', 'x']
-    """
-    nodes = list(ast.walk(ast.parse(source)))
-    imported = {each.asname or each.name for each in nodes if isinstance(each, ast.alias)}
-    return imported | {each.id for each in nodes if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)}
-
-
-def names_read(source: str) -> set[str]:
-    r"""Return the names that some code reads.
-
-    >>> sorted(names_read("from math import sqrt as root\nx = root(y)"))
-    ['root', 'y']
-    """
-    nodes = ast.walk(ast.parse(source))
-    return {each.id for each in nodes if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load)}
+    made, _ = names(cell.source)
+    return any(made & names(each.source)[1] for each in later if each.cell_type == "code")
 
 
 def _caption_cell(label: str, options: dict, writer: Writer) -> NotebookNode:
