@@ -17,7 +17,7 @@ class GroupedQueryAttention(nn.Module):
     It computes what `MultiHeadAttention` computes with `key_value_heads`, `normalise_heads` and `rotate`, without what
     that class does besides: no memory, no cache, no fused kernel. The shape of the inputs (batch, time, d_model) stays.
     After Ainslie et al. (2023), with the layout of Qwen3. Raises ValueError where the groups do not divide the heads,
-    or the heads not the width.
+    or the heads not the width. C, D and E in its comments are the letters of Chapter 16.
 
     >>> attention = GroupedQueryAttention(d_model=16, heads=4, groups=2)
     >>> attention(torch.zeros(3, 5, 16)).shape
