@@ -15,6 +15,7 @@ DARK_BLUE, LIGHT_BLUE = "#08519c", "#9ecae1"  # one hue, for bars: what matters 
 VERMILION = "#D55E00"  # Okabe and Ito's, too: for frames on a grey map
 LINE_STYLES = ("-", "--", "-.", ":", "-", "--")
 WIDTH = 6.5  # inches: the width of the text column
+NARROW = 0.7 * WIDTH  # inches: letters of a figure this wide are legible on a telephone
 
 
 def use_course_style() -> None:
