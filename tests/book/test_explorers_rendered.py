@@ -243,10 +243,9 @@ def test_outputs_follow_their_tokens_unless_a_mask_makes_the_order_count(open_ex
     assert page.locator("td.moved").count() == 0
 
 
-@pytest.mark.parametrize("code", ["sinusoids", "RoPE", "ALiBi"])
-def test_what_positions_add_is_what_torch_says_wherever_query_and_key_stand(open_explorer, code):
+@pytest.mark.parametrize(("panel", "code"), [(0, "sinusoids"), (1, "RoPE"), (2, "ALiBi")])
+def test_what_positions_add_is_what_torch_says_wherever_query_and_key_stand(open_explorer, panel, code):
     page = open_explorer("positions")
-    page.get_by_label(code).check()
     tokens = X[[3, 1]].double()  # (2, d_model): "itself" asks, and "cat" is read
     if code == "sinusoids":
         codes = sinusoidal_positions(24, 4, torch.float64)  # (time, d_model)
@@ -263,17 +262,26 @@ def test_what_positions_add_is_what_torch_says_wherever_query_and_key_stand(open
         offset.fill(str(delta))
         everywhere = scores.diagonal(delta)[6 + min(delta, 0) : 18 + min(delta, 0)]  # of the queries 6 to 17
         assert len(everywhere) == 12 and torch.equal(everywhere[1], scores[7, 7 + delta])
-        shown = torch.stack([everywhere[1], everywhere.min(), everywhere.max()])
-        expected = torch.stack([torch.full((3,), 4.0), shown - 4, shown])
-        cells = [float(each.replace("−", "-")) for each in page.locator("td:not(:empty)").all_inner_texts()]
-        torch.testing.assert_close(torch.tensor(cells).view(3, 3), expected.float(), atol=0.006, rtol=0)
+        expected = torch.stack([everywhere[1], everywhere.min(), everywhere.max()])
+        row = page.locator("tr", has=page.get_by_role("rowheader", name=code))
+        cells = [float(each.replace("−", "-")) for each in row.locator("td").all_inner_texts()]
+        torch.testing.assert_close(torch.tensor(cells), expected.float(), atol=0.006, rtol=0)
         said = page.get_by_role("status").inner_text()
-        assert f"query at 7, key at {7 + delta}:" in said
-        assert ("the same wherever the query stands" in said) == (code != "sinusoids")
-        here = page.locator("path.here").get_attribute("d").removesuffix("h0").removeprefix("M").split()
+        assert f"Query at 7, key at {7 + delta}:" in said
+        assert (f"{code} {as_drawn(expected[0].item())} (the same for all queries)" in said) == (code != "sinusoids")
+        drawn = page.locator("svg").nth(panel).locator("path.here").get_attribute("d")
+        here = drawn.removesuffix("h0").removeprefix("M").split()
         torch.testing.assert_close(
-            torch.tensor([float(each) for each in here]), torch.tensor([delta, shown[0]]).float(), atol=1e-3, rtol=0
+            torch.tensor([float(each) for each in here]), torch.tensor([delta, expected[0]]).float(), atol=1e-3, rtol=0
         )
+
+
+@pytest.mark.parametrize(("width", "rows"), [(1280, 1), (390, 3)])
+def test_the_panels_of_positions_stand_side_by_side_or_below_one_another(open_explorer, width, rows):
+    page = open_explorer("positions")
+    page.set_viewport_size({"width": width, "height": 900})
+    tops = page.locator("svg").evaluate_all("(all) => all.map((each) => each.getBoundingClientRect().top)")
+    assert len(tops) == 3 and len(set(tops)) == rows
 
 
 def test_the_losses_of_a_stack_are_those_that_were_measured(open_explorer):
