@@ -4,10 +4,10 @@ All numbers are small integers, the width of a key is 4, and so √d_key is exac
 columns of X have names, FEATURES. A row of W_Q, W_K or W_V says which features are added up to make one number of a
 query, a key or a value: weights have the shape (out, in), as in torch, so that queries are X @ W_Q.T.
 
->>> X.int().tolist()  # thing, living, action, points at another word
+>>> X.int().tolist()  # thing, living, action, refers to another word
 [[0, 0, 0, 1], [2, 1, 0, 0], [0, 0, 2, 0], [1, 0, 0, 2]]
 
-"itself" points at another word and is a thing. Its query asks mostly for things and for actions:
+"itself" refers to another word and is a thing. Its query asks mostly for things and for actions:
 
 >>> Q[TOKENS.index("itself")].tolist(), K[TOKENS.index("cat")].tolist()
 ([0.0, 2.0, 2.0, 3.0], [0.0, 2.0, 2.0, 0.0])
@@ -31,8 +31,8 @@ tensor([[1.0000, 0.0000, 0.0000, 0.0000],
         [0.2400, 0.6700, 0.0900, 0.0000],
         [0.0100, 0.6600, 0.2400, 0.0900]])
 
-The columns of Q, K and V make two heads of width 2. The first brings pointing words and things together, the second
-things and actions, so that "itself" looks at the cat with one and at what the cat does with the other:
+The columns of Q, K and V make two heads of width 2. The first brings words that refer and things together, the
+second things and actions, so that "itself" looks at the cat with one and at what the cat does with the other:
 
 >>> (Q[:, :2] @ K[:, :2].T).int().tolist()
 [[0, 2, 0, 1], [1, 0, 0, 2], [2, 0, 0, 4], [0, 4, 0, 2]]
@@ -53,7 +53,7 @@ tensor([[0.6900, 0.1500, 0.1500],
 import torch
 
 TOKENS = ("the", "cat", "sees", "itself")
-FEATURES = ("thing", "living", "action", "points")
+FEATURES = ("thing", "living", "action", "refers")
 
 X = torch.tensor([[0.0, 0, 0, 1], [2, 1, 0, 0], [0, 0, 2, 0], [1, 0, 0, 2]])  # (time, d_model)
 

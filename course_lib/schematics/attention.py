@@ -198,7 +198,7 @@ def attention_step_by_step() -> Diagram:
     ]
     return Diagram(
         "Attention, step by step, on four tokens",
-        "X has a row for each of the four tokens and a column for each feature: thing, living, action, points. "
+        "X has a row for each of the four tokens and a column for each feature: thing, living, action, refers. "
         "Multiplied by the transposes of W_q, W_k and W_v, which are chosen by hand, it becomes Q, K and V, each 4 by "
         "4. Q times K transposed gives a dot product for each query and key. Half of it is the score, and a softmax of "
         "each row turns the scores into the weights A. A times V is the output Y. The last row is framed: "
@@ -212,7 +212,7 @@ def _added(weight: torch.Tensor) -> list[str]:
     """Say for each row of a matrix of zeros and ones which features it adds up.
 
     >>> _added(W_K)
-    ['points', 'thing', 'thing', 'action']
+    ['refers', 'thing', 'thing', 'action']
     """
     return ["+".join(name for name, entry in zip(FEATURES, row, strict=True) if entry) for row in weight.tolist()]
 
@@ -220,8 +220,8 @@ def _added(weight: torch.Tensor) -> list[str]:
 def _initials(names: list[str]) -> list[str]:
     """Shorten each name to first letters, so that it fits over a column.
 
-    >>> _initials(["living+action", "points"])
-    ['l+a', 'p']
+    >>> _initials(["living+action", "refers"])
+    ['l+a', 'r']
     """
     return ["+".join(word[0] for word in name.split("+")) for name in names]
 

@@ -86,7 +86,7 @@ def self_attention_without_parameters() -> Diagram:
     narrow_roles = text("Each row of X is query, key\nand value at once.").above(x, 12)
     return Diagram(
         "Self-attention without parameters, for all four tokens at once",
-        "X has a row for each of the four tokens and a column for each feature: thing, living, action, points. X times "
+        "X has a row for each of the four tokens and a column for each feature: thing, living, action, refers. X times "
         "its transpose gives a score for each pair of tokens. A softmax of each row turns the scores into the weights "
         "A. A times X is the output Y. The last row "
         f"is framed: “itself” gives {weights[LAST, LAST]:.2f} of its weight to itself, {weights[LAST, 1]:.2f} to cat.",

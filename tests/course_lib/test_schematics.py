@@ -123,7 +123,7 @@ def test_a_telephone_names_every_row_of_the_step_by_step():
     of_tokens = ("X", "Q", "K", "V", "Q Kᵀ", "Q Kᵀ, columns", "A", "A, columns", "Y")
     shown = words(attention_step_by_step(), narrow=True)
     assert shown.count("itself") == len(of_tokens)
-    assert {"l+a", "p", "a+p", "t+p", "t", "a", "t+l"} <= set(shown)
+    assert {"l+a", "r", "a+r", "t+r", "t", "a", "t+l"} <= set(shown)
 
 
 def test_one_token_asks_all_four_and_averages_them():
