@@ -72,7 +72,7 @@ def show_map(
     `axis` is where to draw, for panels side by side; without it, a figure of its own is made. Returns the axis.
     """
     if axis is None:
-        _, axis = plt.subplots(figsize=(0.7 * WIDTH, 0.7 * WIDTH * len(query_labels) / len(key_labels) + 0.6))
+        _, axis = plt.subplots(figsize=(NARROW, NARROW * len(query_labels) / len(key_labels) + 0.6))
     axis.imshow(weights.detach().numpy(), vmin=0, vmax=1)
     axis.set_xticks(range(len(key_labels)), labels=list(key_labels))
     axis.set_yticks(range(len(query_labels)), labels=list(query_labels))
