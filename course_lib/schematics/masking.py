@@ -237,7 +237,7 @@ def one_look_up() -> Diagram:
     'The pair 18 : 52 has 18 in front, so the answer is 52.'
     """
     drawn = draw_look_ups(1, torch.Generator().manual_seed(0))
-    pairs = list(zip(drawn.keys[0].tolist(), drawn.values[0].tolist(), strict=True))
+    pairs = list(zip(drawn.first[0].tolist(), drawn.second[0].tolist(), strict=True))
     asked, answer = drawn.asked.item(), drawn.answers.item()
 
     def parts() -> tuple[Part, Group, Part, Part]:
