@@ -10,11 +10,11 @@ from course_lib.shapes import check_broadcast, check_shape
 from course_lib.softmax import softmax
 
 
-def causal_mask(query: int, key: int | None = None) -> torch.Tensor:
+def causal_mask(n_query: int, n_key: int | None = None) -> torch.Tensor:
     """Return the mask (query, key) that hides the future: each query sees its own position and those before it.
 
-    The queries are the last `query` of `key` positions (by default of `query`), so that the last one sees every key.
-    Raises ValueError for fewer keys than queries, of which the first would see nothing, or for no query.
+    The queries are the last `n_query` of `n_key` positions (by default of `n_query`), so that the last one sees every
+    key. Raises ValueError for fewer keys than queries, of which the first would see nothing, or for no query.
 
     >>> causal_mask(3).int()
     tensor([[1, 0, 0],
@@ -23,10 +23,10 @@ def causal_mask(query: int, key: int | None = None) -> torch.Tensor:
     >>> causal_mask(1, 3).int()
     tensor([[1, 1, 1]], dtype=torch.int32)
     """
-    key = query if key is None else key
-    if not 1 <= query <= key:
-        raise ValueError(f"`query` is {query} and `key` {key}, expected at least one query and at least as many keys")
-    return torch.ones(query, key, dtype=torch.bool).tril(diagonal=key - query)  # (query, key)
+    n_key = n_query if n_key is None else n_key
+    if not 1 <= n_query <= n_key:
+        raise ValueError(f"`n_query` is {n_query} and `n_key` {n_key}, expected at least one query and no fewer keys")
+    return torch.ones(n_query, n_key, dtype=torch.bool).tril(diagonal=n_key - n_query)  # (query, key)
 
 
 def padding_mask(lengths: torch.Tensor, time: int) -> torch.Tensor:
@@ -68,14 +68,14 @@ def left_padding_mask(starts: torch.Tensor, time: int) -> torch.Tensor:
     return (torch.arange(time, device=starts.device) >= starts[:, None]).unsqueeze(1)  # (batch, 1, time)
 
 
-def with_future_hidden(mask: torch.Tensor | None, query: int, key: int, device: torch.device) -> torch.Tensor:
-    """Return what `mask`, if there is one, and `causal_mask(query, key)` let through together: (..., query, key).
+def with_future_hidden(mask: torch.Tensor | None, n_query: int, n_key: int, device: torch.device) -> torch.Tensor:
+    """Return what `mask`, if there is one, and `causal_mask(n_query, n_key)` let through together: (..., query, key).
 
     >>> with_future_hidden(torch.tensor([True, False, True]), 2, 3, device="cpu").int()
     tensor([[1, 0, 0],
             [1, 0, 1]], dtype=torch.int32)
     """
-    future_hidden = causal_mask(query, key).to(device)  # (query, key)
+    future_hidden = causal_mask(n_query, n_key).to(device)  # (query, key)
     return future_hidden if mask is None else mask & future_hidden
 
 

@@ -40,10 +40,10 @@ def draw_recalls(number: int, generator: torch.Generator, pairs: int = 8) -> Rec
     (tensor([[ 12, 119,  35,  92,  43,  98,  43,  12,  35]]), tensor([[ 98, 119,  92]]))
     """
     drawn = draw_look_ups(number, generator, pairs)
-    values = SYMBOLS + drawn.values  # (row, pair)
+    keys, values = drawn.first, SYMBOLS + drawn.second  # (row, pair)
     order = torch.rand(number, pairs, generator=generator).argsort(dim=1)  # (row, pair): which pair is asked for when
-    told = torch.stack([drawn.keys, values], dim=-1).flatten(1)  # (row, 2 * pairs)
-    return Recalls(torch.cat([told, drawn.keys.gather(1, order)], dim=1), values.gather(1, order))
+    told = torch.stack([keys, values], dim=-1).flatten(1)  # (row, 2 * pairs)
+    return Recalls(torch.cat([told, keys.gather(1, order)], dim=1), values.gather(1, order))
 
 
 def describe() -> None:

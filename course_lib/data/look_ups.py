@@ -16,17 +16,17 @@ NAMES, CONTENTS = 16, 10
 class LookUps:
     """Pairs of symbols, all below SYMBOLS, and one question about each set of pairs.
 
-    keys: (set, pair), all different within one set. values: (set, pair). asked: (set,), one of the keys. answers:
-    (set,), the value beside that key.
+    first and second: (set, pair), the two symbols of each pair; the first ones all differ within one set. asked:
+    (set,), one of the first symbols. answers: (set,), the second symbol of that pair.
     """
 
-    keys: torch.Tensor
-    values: torch.Tensor
+    first: torch.Tensor
+    second: torch.Tensor
     asked: torch.Tensor
     answers: torch.Tensor
 
     def __len__(self) -> int:
-        return len(self.keys)
+        return len(self.first)
 
 
 @dataclass(frozen=True)
@@ -52,15 +52,15 @@ def draw_look_ups(number: int, generator: torch.Generator, pairs: int = 16) -> L
     """Draw `number` sets of `pairs` pairs; raises ValueError for less than one, or more pairs than symbols.
 
     >>> drawn = draw_look_ups(1, torch.Generator().manual_seed(0), pairs=3)
-    >>> drawn.keys, drawn.values, drawn.asked, drawn.answers
+    >>> drawn.first, drawn.second, drawn.asked, drawn.answers
     (tensor([[12, 35, 43]]), tensor([[55, 28, 34]]), tensor([35]), tensor([28]))
     """
     if number < 1 or not 1 <= pairs <= SYMBOLS:
         raise ValueError(f"`number` is {number} and `pairs` {pairs}, expected at least 1, and at most {SYMBOLS} pairs")
-    keys = _different(number, pairs, SYMBOLS, generator)  # (set, pair)
-    values = torch.randint(SYMBOLS, (number, pairs), generator=generator)  # (set, pair)
+    first = _different(number, pairs, SYMBOLS, generator)  # (set, pair)
+    second = torch.randint(SYMBOLS, (number, pairs), generator=generator)  # (set, pair)
     position = torch.randint(pairs, (number, 1), generator=generator)  # (set, 1)
-    return LookUps(keys, values, keys.gather(1, position).squeeze(1), values.gather(1, position).squeeze(1))
+    return LookUps(first, second, first.gather(1, position).squeeze(1), second.gather(1, position).squeeze(1))
 
 
 def draw_references(number: int, generator: torch.Generator, tokens: int = 8) -> References:
@@ -92,7 +92,7 @@ def describe() -> None:
     print(f"look-ups: 16 pairs of {SYMBOLS} symbols, one of them asked for (here: 3 pairs)")
     for _ in range(10):
         drawn = draw_look_ups(1, generator, pairs=3)
-        pairs = "  ".join(f"{key}:{value}" for key, value in zip(drawn.keys[0], drawn.values[0], strict=True))
+        pairs = "  ".join(f"{one}:{other}" for one, other in zip(drawn.first[0], drawn.second[0], strict=True))
         print(f"  {pairs}   {drawn.asked.item()}?  {drawn.answers.item()}")
     print(f"references: 8 tokens with {NAMES} names and {CONTENTS} contents, each asking another (here: 4 tokens)")
     drawn = draw_references(1, generator, tokens=4)

@@ -219,6 +219,7 @@ def causal_and_padding() -> Diagram:
     one, other, both = three()
     other.right_of(one, 64)
     both.below(other, 22)
+    above, middle, below = three()
     return Diagram(
         "A causal mask and a padding mask, combined",
         "Three grids of five queries, in rows, and five keys, in columns, for the sentence “the cat sees” and two "
@@ -226,7 +227,7 @@ def causal_and_padding() -> Diagram:
         "ticks on and below the diagonal. The padding mask has ticks in the first three columns. Both together have "
         "ticks on and below the diagonal of the first three columns.",
         [one, other, both, sign("&", other), sign("=", both)],
-        narrow=[column(*three(), gap=22)],
+        narrow=[column(above, text("&", strong=True), middle, text("=", strong=True), below, gap=12)],
     )
 
 
@@ -237,7 +238,7 @@ def one_look_up() -> Diagram:
     'The pair 18 : 52 has 18 in front, so the answer is 52.'
     """
     drawn = draw_look_ups(1, torch.Generator().manual_seed(0))
-    pairs = list(zip(drawn.keys[0].tolist(), drawn.values[0].tolist(), strict=True))
+    pairs = list(zip(drawn.first[0].tolist(), drawn.second[0].tolist(), strict=True))
     asked, answer = drawn.asked.item(), drawn.answers.item()
 
     def parts() -> tuple[Part, Group, Part, Part]:

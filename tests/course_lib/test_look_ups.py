@@ -13,17 +13,17 @@ def distinct(rows):
 
 
 @pytest.mark.parametrize("pairs", [1, 16, 64])
-def test_the_answer_stands_beside_the_key_that_is_asked_for(pairs):
+def test_the_answer_stands_beside_the_symbol_that_is_asked_for(pairs):
     drawn = look_ups.draw_look_ups(200, generator(), pairs)
-    assert len(drawn) == 200 and drawn.keys.shape == drawn.values.shape == (200, pairs)
-    assert distinct(drawn.keys) and drawn.keys.max() < look_ups.SYMBOLS
-    for keys, values, asked, answer in zip(drawn.keys, drawn.values, drawn.asked, drawn.answers, strict=True):
-        assert values[keys == asked].tolist() == [answer]
+    assert len(drawn) == 200 and drawn.first.shape == drawn.second.shape == (200, pairs)
+    assert distinct(drawn.first) and drawn.first.max() < look_ups.SYMBOLS
+    for first, second, asked, answer in zip(drawn.first, drawn.second, drawn.asked, drawn.answers, strict=True):
+        assert second[first == asked].tolist() == [answer]
 
 
 def test_every_place_is_asked_for():
     drawn = look_ups.draw_look_ups(2000, generator())
-    places = (drawn.keys == drawn.asked[:, None]).float().argmax(1).bincount(minlength=16)
+    places = (drawn.first == drawn.asked[:, None]).float().argmax(1).bincount(minlength=16)
     assert places.min() > 70 and places.max() < 180  # 125 each, five standard deviations
 
 

@@ -8,18 +8,18 @@ from course_lib.masks import causal_mask, masked_softmax, padding_mask
 sizes = st.integers(1, 7)
 
 
-@given(query=sizes, more=st.integers(0, 5))
-def test_a_query_sees_its_own_position_and_those_before_it(query, more):
-    mask = causal_mask(query, query + more)
-    for row in range(query):
+@given(n_query=sizes, more=st.integers(0, 5))
+def test_a_query_sees_its_own_position_and_those_before_it(n_query, more):
+    mask = causal_mask(n_query, n_query + more)
+    for row in range(n_query):
         position = more + row
-        assert mask[row].tolist() == [key <= position for key in range(query + more)]
+        assert mask[row].tolist() == [key <= position for key in range(n_query + more)]
 
 
-@pytest.mark.parametrize(("query", "key"), [(3, 2), (0, 0), (0, 4), (-1, None)])
-def test_a_query_that_could_see_nothing_is_refused(query, key):
-    with pytest.raises(ValueError, match="`query` is"):
-        causal_mask(query, key)
+@pytest.mark.parametrize(("n_query", "n_key"), [(3, 2), (0, 0), (0, 4), (-1, None)])
+def test_a_query_that_could_see_nothing_is_refused(n_query, n_key):
+    with pytest.raises(ValueError, match="`n_query` is"):
+        causal_mask(n_query, n_key)
 
 
 @given(lengths=st.lists(st.integers(0, 6), min_size=1, max_size=4))
