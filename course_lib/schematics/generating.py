@@ -26,18 +26,17 @@ def one_token_at_a_time() -> Diagram:
 
     def arrangement(wide: bool) -> list[Part | Arrow]:
         """Return the two steps, beside one another or one below the other."""
-        steps, arrows = [], []
-        for context, row, token in zip(contexts, probabilities, drawn, strict=True):
-            read = beside(*(box(word, "query") for word in context), gap=6)
-            predicted = matrix(row.unsqueeze(0), "weight", "probabilities", (), VOCABULARY)
-            chosen = box(token, "value")
-            steps.append(column(read, predicted, chosen, gap=46))
-            arrows += [arrow(read, predicted, "model", sides=DOWN), arrow(predicted, chosen, "draw one", sides=DOWN)]
-            if len(steps) == 2:
-                arrows.append(arrow(last, read, "append", sides=("right", "left") if wide else DOWN))
-            last = chosen
+        read = [beside(*(box(word, "query") for word in context), gap=6) for context in contexts]
+        predicted = [matrix(row.unsqueeze(0), "weight", "probabilities", (), VOCABULARY) for row in probabilities]
+        chosen = [box(token, "value") for token in drawn]
+        steps = [column(*parts, gap=46) for parts in zip(read, predicted, chosen, strict=True)]
         (beside if wide else column)(*steps, gap=144 if wide else 46)
-        return [*steps, *arrows]
+        return [
+            *steps,
+            *(arrow(one, other, "model", sides=DOWN) for one, other in zip(read, predicted, strict=True)),
+            *(arrow(one, other, "draw one", sides=DOWN) for one, other in zip(predicted, chosen, strict=True)),
+            arrow(chosen[0], read[1], "append", sides=("right", "left") if wide else DOWN),
+        ]
 
     return Diagram(
         "Text is generated one token at a time",
