@@ -8,9 +8,47 @@ from course_lib.diagrams import Arrow, Diagram, Group, Part, arrow, beside, box,
 from course_lib.masks import causal_mask
 
 VOCABULARY = (*TOKENS, ".")
+FIRST_LOGITS = torch.tensor([0.0, -1.0, 3.0, 0.0, 1.0])  # (vocab,): of what follows "the cat"
 LOGITS = torch.tensor([2.0, 0.0, -2.0, 4.0, 3.0])  # (vocab,): of what follows "the cat sees"
 TEMPERATURE, TOP_K, TOP_P, RANDOM = 2.0, 3, 0.8, 0.7
 DOWN = ("bottom", "top")
+
+
+def one_token_at_a_time() -> Diagram:
+    """Draw Chapter 11: a model predicts the next token, one is drawn and appended, and the model predicts again.
+
+    >>> one_token_at_a_time().svg().count(">sees<")  # above both rows of probabilities, drawn, and in the next context
+    4
+    """
+    contexts = (TOKENS[:2], TOKENS[:3])
+    probabilities = [logits.softmax(dim=-1) for logits in (FIRST_LOGITS, LOGITS)]  # each (vocab,)
+    drawn = [VOCABULARY[int(row.argmax())] for row in probabilities]
+
+    def arrangement(wide: bool) -> list[Part | Arrow]:
+        """Return the two steps, beside one another or one below the other."""
+        read = [beside(*(box(word, "query") for word in context), gap=6) for context in contexts]
+        predicted = [matrix(row.unsqueeze(0), "weight", "probabilities", (), VOCABULARY) for row in probabilities]
+        chosen = [box(token, "value") for token in drawn]
+        steps = [column(*parts, gap=46) for parts in zip(read, predicted, chosen, strict=True)]
+        (beside if wide else column)(*steps, gap=144 if wide else 46)
+        return [
+            *steps,
+            *(arrow(one, other, "model", sides=DOWN) for one, other in zip(read, predicted, strict=True)),
+            *(arrow(one, other, "draw one", sides=DOWN) for one, other in zip(predicted, chosen, strict=True)),
+            arrow(chosen[0], read[1], "append", sides=("right", "left") if wide else DOWN),
+        ]
+
+    return Diagram(
+        "Text is generated one token at a time",
+        "Two steps. "
+        + " ".join(
+            f"The model reads “{' '.join(context)}” and gives each token a probability: {_read_out(row)}. “{token}” is "
+            "drawn and appended."
+            for context, row, token in zip(contexts, probabilities, drawn, strict=True)
+        ),
+        arrangement(wide=True),
+        narrow=arrangement(wide=False),
+    )
 
 
 def context_and_targets() -> Diagram:
@@ -84,15 +122,16 @@ def logits_to_a_draw() -> Diagram:
         following = zip(parts, parts[1:], labels, strict=False)
         return [*parts, *(arrow(one, other, label, sides=DOWN) for one, other, label in following)]
 
-    def read_out(row: torch.Tensor) -> str:
-        return ", ".join(f"{word} {number(each)}" for word, each in zip(VOCABULARY, row.tolist(), strict=True))
-
     return Diagram(
         "From logits to the next token",
         "Six rows of five numbers, one for each token of the vocabulary: "
-        + ". ".join(f"{name}: {read_out(row)}" for name, row, _ in steps)
+        + ". ".join(f"{name}: {_read_out(row)}" for name, row, _ in steps)
         + f". The random number {number(RANDOM)} is below the running sum of “{drawn}” and not below those before it, "
         f"so “{drawn}” is the next token.",
         arrangement(named=True),
         narrow=arrangement(named=False),
     )
+
+
+def _read_out(row: torch.Tensor) -> str:
+    return ", ".join(f"{word} {number(each)}" for word, each in zip(VOCABULARY, row.tolist(), strict=True))

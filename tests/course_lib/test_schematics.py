@@ -37,7 +37,7 @@ from course_lib.schematics.families import (
     one_token_under_two_masks,
     three_models_from_one_block,
 )
-from course_lib.schematics.generating import context_and_targets, logits_to_a_draw
+from course_lib.schematics.generating import context_and_targets, logits_to_a_draw, one_token_at_a_time
 from course_lib.schematics.heads import right_and_wrong_halves, two_heads_step_by_step
 from course_lib.schematics.induction import induction_head
 from course_lib.schematics.masking import (
@@ -91,7 +91,7 @@ def test_each_drawing_is_described_and_fits_the_column_of_the_book(name):
         induction_head,
         *(growing_cache, softmax_in_two_tiles),
         *(masked_mean_step_by_step, twins_with_and_without_positions),
-        logits_to_a_draw,
+        *(one_token_at_a_time, logits_to_a_draw),
         *(image_as_a_sequence, hidden_word_from_both_sides, one_token_under_two_masks, three_models_from_one_block),
         one_word_reads_the_picture,
         *(right_and_wrong_split, right_and_wrong_halves),
@@ -376,6 +376,16 @@ def test_two_tiles_end_with_the_output_of_the_whole_row():
 def test_each_context_ends_one_token_before_its_target():
     shown = words(context_and_targets())
     assert [shown.count(each) for each in TOKENS] == [1 + 3, 1 + 2 + 1, 1 + 1 + 1, 1 + 1]  # passage, contexts, target
+
+
+@pytest.mark.parametrize("narrow", [False, True])
+def test_a_drawn_token_stands_at_the_end_of_the_next_context(narrow):
+    shown = [word for word in words(one_token_at_a_time(), narrow) if word in TOKENS]
+    first, second = TOKENS[:2], TOKENS[:3]
+    assert shown == [*(*first, *TOKENS, "sees"), *(*second, *TOKENS, "itself")]
+    numbers = [word for word in words(one_token_at_a_time(), narrow) if word.startswith("0.")]
+    # exponentials 1, 0.37, 20.09, 1 and 2.72 of 25.17, and 7.39, 1, 0.14, 54.6 and 20.09 of 83.21
+    assert numbers == [*("0.04", "0.01", "0.80", "0.04", "0.11"), *("0.09", "0.01", "0.00", "0.66", "0.24")]
 
 
 @pytest.mark.parametrize("narrow", [False, True])
