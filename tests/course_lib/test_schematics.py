@@ -500,7 +500,8 @@ def test_the_wrong_split_gives_later_words_to_position_1():
             *["1 ✗"] * 3,  # of the words 2, 4 and 5
             *("1 ✓", "2 ✗", "4 ✗", "5 ✗"),
         ]
-        assert "word 5, “blue”, is later," in shown
+        assert "✗ “red”, “beside” and “blue” come later:" in shown  # the mark says what it is
+        assert "✗: for position 1, but from a later word" in shown
 
 
 def test_the_wrong_split_counts_its_positions_in_reading_order():
