@@ -14,6 +14,7 @@ COLUMNS = {
     "context": "context, tokens",
     "else": "what else",
 }
+TABLES = (("normalisation", "feed_forward", "positions"), ("keys_values", "context", "else"))  # a telephone shows three
 
 
 def published_models() -> list[dict]:
@@ -28,21 +29,24 @@ def published_models() -> list[dict]:
 
 
 def show_published_models() -> HTML:
-    """Return the models as a table, and below it, folded, the words of the source of every cell.
+    """Return the models as two tables, and below them, folded, the words of the source of every cell.
 
     >>> show_published_models().data.count("<tr>")
-    11
+    22
     """
-    head = "".join(f'<th scope="col">{name}</th>' for name in ("model", *COLUMNS.values()))
+    tables = "".join(_table(columns) for columns in TABLES)
+    sources = "".join(_sources(model) for model in published_models())
+    return HTML(f"{tables}<details><summary>The words of the source of every cell</summary>{sources}</details>")
+
+
+def _table(columns: tuple[str, ...]) -> str:
+    """Return a table with a row for each model and these columns."""
+    head = "".join(f'<th scope="col">{name}</th>' for name in ("model", *(COLUMNS[column] for column in columns)))
     rows = [f"<tr>{head}</tr>"]
     for model in published_models():
-        values = "".join(f"<td>{escape(model['cells'][column]['value'])}</td>" for column in COLUMNS)
+        values = "".join(f"<td>{escape(model['cells'][column]['value'])}</td>" for column in columns)
         rows.append(f'<tr><th scope="row">{_title(model)}</th>{values}</tr>')
-    sources = "".join(_sources(model) for model in published_models())
-    return HTML(
-        f'<table class="table models">{"".join(rows)}</table>'
-        f"<details><summary>The words of the source of every cell</summary>{sources}</details>"
-    )
+    return f'<table class="table models">{"".join(rows)}</table>'
 
 
 def _title(model: dict) -> str:

@@ -195,12 +195,17 @@ def right_and_wrong_split() -> Diagram:
         title = text(verdict, strong=True).above(table, 32)
         drawn = [table, *words, *names, got, *columns, label, title]
         drawn.append(arrow(table, Group(columns), "framed pieces", sides=DOWN))
-        last = came_from[-1]
-        if last > 1:
-            note = text(f"word {last}, “{READ[last - 1]}”, is later,\nand the mask does not hide it").below(got, 28)
-            note.move(got.bounds[2] + 26 - note.bounds[2], 0)
-            end, start = (Part(0, 0).move(got.bounds[2] - PIECE / 2, y) for y in (got.bounds[3], note.bounds[1]))
-            drawn += [note, start, end, arrow(start, end, sides=UP)]
+        later = [f"“{READ[word - 1]}”" for word in came_from if word > 1]
+        says = "✓ word 1 itself:\nposition 1 may read it"
+        if later:
+            says = f"✗ {', '.join(later[:-1])} and {later[-1]} come later:\nthe mask does not hide them"
+        note = text(says).below(got, 28)
+        signs = [each for each, word in enumerate(came_from) if word > 1 or not later]
+        for each in signs:
+            x = got.bounds[0] + (each + 0.5) * PIECE
+            end, start = (Part(0, 0).move(x, y) for y in (got.bounds[3], note.bounds[1]))
+            drawn += [start, end, arrow(start, end, sides=UP)]
+        drawn.append(note)
         return Group(drawn)
 
     def panels() -> tuple[Group, Group]:
@@ -211,7 +216,8 @@ def right_and_wrong_split() -> Diagram:
 
     size = width // HEADS
     below = f"one cell: {size} numbers of the vector of a word\n"
-    below += "number in a cell: the position for which its head takes it"
+    below += "number in a cell: the position for which its head takes it\n"
+    below += "✗: for position 1, but from a later word"
     one, other = panels()
     other.right_of(one, 22).move(0, one.body[1] - other.body[1])
     both = Group([one, other])
@@ -230,7 +236,7 @@ def right_and_wrong_split() -> Diagram:
         f"pieces of word {first_position(wrong)[0]} and of words {', '.join(some)} and {latest}: the causal mask does "
         "not hide these later words from position 1.",
         [both, text(below).below(both, 16)],
-        narrow=[stacked, text(below.replace("position ", "position\n")).below(stacked, 16)],
+        narrow=[stacked, text(below.replace("position ", "position\n", 1)).below(stacked, 16)],
     )
 
 

@@ -12,13 +12,20 @@ WIDTH, STREAM, FIRST, LAST = 332, 63, 100, 326  # pixels: a half, its residual s
 FEED_FORWARD, SQUARE, ROW, GAP = 140, 15, 28, 18  # pixels
 DOWN = ("bottom", "top")
 BADGE, DRAWN = 18, 0.96  # pixels; how wide a text is, in parts of its largest width
-EXCHANGED = "light-dark(#a8123e, #ff93a8)"  # a colour that is no role's, since a role is not what it says
-CHANGES = {
-    "A": "the norm, and its place",
-    "B": "the feed-forward network",
-    "C": "the positions",
-    "D": "how many key–value heads",
-    "E": "a norm for queries and keys",
+NORM = "light-dark(#a8123e, #ff93a8)"
+COLOURS = {  # one for what a part is for: none is that of queries, keys or values
+    "A": NORM,
+    "B": "light-dark(#006a75, #6fd6e0)",
+    "C": "light-dark(#6d5600, #e3c65a)",
+    "D": "light-dark(#222832, #ced6dd)",
+    "E": NORM,
+}
+CHANGES = {  # by letter: in 2017, and today
+    "A": ("LayerNorm on stream", "RMSNorm on branch"),
+    "B": ("ReLU network", "SwiGLU, or experts"),
+    "C": ("sinusoids, added", "RoPE, which rotates"),
+    "D": ("4 keys, 4 values", "2 keys, 2 values"),
+    "E": ("no norm of Q and K", "QK-norm"),
 }
 
 W_ROUTER = torch.tensor([[2.0, -1, -1, 0], [-1, 1, 2, 1], [0, 0, 1, 2], [1, 0, 0, -1]])  # (expert, d_model)
@@ -27,7 +34,7 @@ MADE = torch.tensor([[2.0, 0, 1, 0], [0, 4, 1, 0]])  # (chosen, d_model): what i
 
 
 def todays_block_beside_2017() -> Diagram:
-    """Draw Chapter 16: the block of 2017 and today's at one scale; what was exchanged has a letter and a colour.
+    """Draw Chapter 16: the block of 2017 and today's at one scale; a table at the top says what was exchanged for what.
 
     >>> drawn = todays_block_beside_2017().svg()
     >>> drawn.count(">LayerNorm<"), drawn.count(">RMSNorm<"), drawn.count("causal softmax attention<")
@@ -38,24 +45,29 @@ def todays_block_beside_2017() -> Diagram:
         """Return both halves with the letters below."""
         halves = [_half(today) for today in (False, True)]
         drawn = beside(*halves, gap=16) if side_by_side else column(*halves, gap=40)
-        entries = [_entry(_badge(letter), words) for letter, words in CHANGES.items()]
-        entries.append(_entry(_band(20), "residual stream"))
-        entries.append(_entry(_head("1 2", "key", 2 * SQUARE + 2), "read by heads 1 and 2"))
-        entries.append(_entry(Part(34, 20, _own(_edge(34, 20, 0, True))), "no part stands here"))
-        across = 3 if side_by_side else 1
-        columns = [Group(entries[start::across]) for start in range(across)]
-        for each in columns:
-            for above, below in zip(each.parts, each.parts[1:], strict=False):
-                below.below(above, 6, align="start")
-        for one, other in zip(columns, columns[1:], strict=False):
-            other.right_of(one, 18, align="start")
-        return [drawn, Group(columns).below(drawn, 20)]
+        exchanged = _exchanges()
+        signs = [
+            _entry(_box("", 34, 20), "grey: as in 2017"),
+            _entry(_band(20), "residual stream"),
+            _entry(_head("1 2", "key", 2 * SQUARE + 2), "read by heads 1 and 2"),
+            _entry(Part(34, 20, _own("D", _edge(34, 20, 0, True))), "no part stands here"),
+        ]
+        for above, below in zip(signs, signs[1:], strict=False):
+            below.below(above, 6, align="start")
+        others = Group(signs)
+        if side_by_side:
+            others.right_of(exchanged, 40)
+        else:
+            others.below(exchanged, 14, align="start")
+        legend = Group([exchanged, others])
+        return [legend, drawn.below(legend, 26, align="start")]
 
     return Diagram(
         "The block of 2017 and the block of today",
         "Two towers, to be read from below. Through each runs the residual stream, from the embedding of the tokens "
         "through N blocks to the logits. Each block has two branches, causal softmax attention with its output "
-        "projection and a feed-forward network, which are added to the stream. Five things differ, and have a letter. "
+        "projection and a feed-forward network, which are added to the stream. Five things differ. They have a letter "
+        "and a colour, and stand in a table at the top. "
         "A: in 2017 a LayerNorm stands on the stream after each sum; today an RMSNorm stands on each branch, and one "
         "more above the last block. B: ReLU between two linear maps, 4d wide, became SwiGLU, 8d/3 wide, in which a "
         "gate is multiplied; or a router that chooses experts. C: sinusoids added to the tokens became RoPE, which "
@@ -142,6 +154,20 @@ def routing_to_experts() -> Diagram:
         arrangement(wide=True),
         narrow=arrangement(wide=False),
     )
+
+
+def _exchanges() -> Group:
+    """Return a table: for each letter, what stood there in 2017 and what stands there today."""
+    rows: list[Part] = []
+    second = BADGE + 5 + max(DRAWN * text_width(before) for before, _ in CHANGES.values()) + 28
+    for row, (letter, (before, after)) in enumerate([("", ("2017", "today")), *CHANGES.items()]):
+        look = "" if letter else "strong"
+        drawn = line_of_text(BADGE + 5, 15, before, "start", look) + line_of_text(second, 15, after, "start", look)
+        if letter:
+            badge = f'<g transform="translate(0 {10 - BADGE / 2:g})">{_badge(letter).drawn}</g>'
+            drawn += badge + line_of_text(second - 14, 15, "→")
+        rows.append(Part(second + DRAWN * text_width(after, not letter), 20, drawn).move(0, 26 * row))
+    return Group(rows)
 
 
 def _half(today: bool) -> Group:
@@ -232,7 +258,7 @@ def _heads(today: bool, bottom: float) -> tuple[Group, list[float]]:
             label = beside(_badge("D"), label, gap=3)
         parts.append(label.move(x[name] + width / 2 - (label.bounds[0] + label.bounds[2]) / 2, bottom - 24))
     left, wide = x["keys"] - 5, LAST - x["keys"] + 6
-    around = Part(wide, 50, _own(_edge(wide, 50, 0.06)))
+    around = Part(wide, 50, _own("D", _edge(wide, 50, 0.04)))
     return Group([around.move(left, bottom - 50), *parts]), [start + width / 2 for start in x.values()]
 
 
@@ -261,7 +287,7 @@ def _network(today: bool, middle: float, bottom: float) -> tuple[Group, Part]:
         inside = [first, relu, last, arrow(first, relu), arrow(relu, last)]
         name = "ReLU, 4d"
     top = last.bounds[1] - 30
-    edge = Part(FEED_FORWARD, bottom - top, _own(_edge(FEED_FORWARD, bottom - top, 0.06))).move(left, top)
+    edge = Part(FEED_FORWARD, bottom - top, _own("B", _edge(FEED_FORWARD, bottom - top, 0.06))).move(left, top)
     title = _entry(_badge("B"), name)
     title.move(middle - (title.bounds[0] + title.bounds[2]) / 2, top + 6 - title.bounds[1])
     return Group([edge, title, *inside]), last
@@ -282,7 +308,7 @@ def _experts(network: Group) -> Part:
             arrows.append(_up(square.middle[0], router, square))
     words = lines_of_text(width / 2, 45, "experts\n(SwiGLU)")
     title = _entry(_badge("B"), "or").move(20, 6)
-    edge = Part(width, height, _own(_edge(width, height, 0.06)) + words)
+    edge = Part(width, height, _own("B", _edge(width, height, 0.06)) + words)
     return Group([edge, title, router, *squares, *arrows])
 
 
@@ -317,13 +343,13 @@ def _changed(letter: str, label: str, width: float, missing: bool = False) -> Pa
     start = max(5, (width - BADGE - 4 - DRAWN * text_width(label)) / 2)
     words = line_of_text(start + BADGE + 4, ROW / 2 + 5, label, "start")
     badge = f'<g transform="translate({start:g} {(ROW - BADGE) / 2:g})">{_badge(letter).drawn}</g>'
-    return Part(width, ROW, _own(_edge(width, ROW, 0 if missing else 0.14, missing)) + words + badge)
+    return Part(width, ROW, _own(letter, _edge(width, ROW, 0 if missing else 0.14, missing)) + words + badge)
 
 
 def _badge(letter: str) -> Part:
-    """Return a letter on a disc in the colour of what was exchanged."""
+    """Return a letter on a disc in the colour of its role."""
     words = line_of_text(BADGE / 2, BADGE / 2 + 5, letter, look="strong", role="paper")
-    return Part(BADGE, BADGE, _own(rectangle(0, 0, BADGE, BADGE, "exchanged", 1, 1, 1, BADGE / 2)) + words)
+    return Part(BADGE, BADGE, _own(letter, rectangle(0, 0, BADGE, BADGE, "exchanged", 1, 1, 1, BADGE / 2)) + words)
 
 
 def _entry(sign: Part, words: str) -> Part:
@@ -337,9 +363,9 @@ def _edge(width: float, height: float, fill: float, dashed: bool = False) -> str
     return rectangle(0, 0, width, height, "exchanged", fill, 1, 1.8, 7, dashed)
 
 
-def _own(drawn: str) -> str:
-    """Return SVG in which the colour of what was exchanged is known."""
-    return f'<g style="--exchanged:{EXCHANGED}">{drawn}</g>'
+def _own(letter: str, drawn: str) -> str:
+    """Return SVG in which the colour of what was exchanged is that of its role."""
+    return f'<g style="--exchanged:{COLOURS[letter]}">{drawn}</g>'
 
 
 def _plus(sign: str = "+") -> Part:

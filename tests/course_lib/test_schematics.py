@@ -55,7 +55,7 @@ from course_lib.schematics.self_attention import (
     self_attention_of_permuted_rows,
     self_attention_without_parameters,
 )
-from course_lib.schematics.since_2017 import MADE, W_ROUTER, routing_to_experts, todays_block_beside_2017
+from course_lib.schematics.since_2017 import CHANGES, MADE, W_ROUTER, routing_to_experts, todays_block_beside_2017
 from course_lib.schematics.softmax import scores_to_softmax
 from course_lib.schematics.transformer import (
     chain_and_layers,
@@ -510,7 +510,8 @@ def test_the_wrong_split_gives_later_words_to_position_1():
             *["1 ✗"] * 3,  # of the words 2, 4 and 5
             *("1 ✓", "2 ✗", "4 ✗", "5 ✗"),
         ]
-        assert "word 5, “blue”, is later," in shown
+        assert "✗ “red”, “beside” and “blue” come later:" in shown  # the mark says what it is
+        assert "✗: for position 1, but from a later word" in shown
 
 
 def test_the_wrong_split_counts_its_positions_in_reading_order():
@@ -555,8 +556,10 @@ def test_what_was_exchanged_has_its_letter_in_both_blocks_and_the_rest_is_the_sa
     drawn = todays_block_beside_2017()
     shown = words(drawn, narrow)
     assert [shown.count(each) for each in "ABCDE"] == [1 + 2 + 3, 1 + 1 + 2, 1 + 1 + 2, 1 + 2, 1 + 2]
-    assert [shown.count(each) for each in ("LayerNorm", "RMSNorm", "QK-norm", "RoPE", "sinusoids")] == [2, 3, 1, 1, 1]
+    assert [shown.count(each) for each in ("LayerNorm", "RMSNorm", "QK-norm", "RoPE", "sinusoids")] == [2, 3, 2, 1, 1]
     assert (shown.count("1 2"), shown.count("3 4")) == (3, 2)  # keys and values, and what that means
+    exchanged = [shown.index(each) for pair in CHANGES.values() for each in pair]
+    assert exchanged == sorted(exchanged) and exchanged[-1] < shown.index("causal softmax attention")  # it is first
     for kept in ("causal softmax attention", "N blocks", "token", "embedding", "logits"):
         assert shown.count(kept) == 2
     assert shown.count("+") == 3 + 2  # today nothing is added to the tokens
