@@ -8,7 +8,7 @@ import torch
 from course_lib.blocks import TransformerBlock
 from course_lib.data import patch_example
 from course_lib.data.image_example import FEATURES, QUERY, TO_LOGITS
-from course_lib.data.running_example import MEMORY, TOKENS, W_K, W_O, W_Q, W_V, K, Q, V, X
+from course_lib.data.running_example import MEMORY, SOURCE_TOKENS, TOKENS, W_K, W_O, W_Q, W_V, K, Q, V, X
 from course_lib.diagrams import Arrow, Part, number
 from course_lib.grading.catalogue import catalogue
 from course_lib.mixture import MixtureOfExperts
@@ -123,7 +123,13 @@ def test_a_telephone_names_every_row_of_the_step_by_step():
     of_tokens = ("X", "Q", "K", "V", "Q Kᵀ", "Q Kᵀ, columns", "A", "A, columns", "Y")
     shown = words(attention_step_by_step(), narrow=True)
     assert shown.count("itself") == len(of_tokens)
-    assert {"l+a", "p", "a+p", "t+p", "t", "a", "t+l"} <= set(shown)
+    for sums, places in (("la", "W_q, Q"), ("ap", "W_q, Q"), ("tp", "W_q, Q"), ("tl", "W_v, V, Y")):
+        assert shown.count(sums) == len(places.split(", "))
+
+
+def test_on_a_telephone_what_makes_the_values_of_x_stands_beside_w_v():
+    shown = words(attention_step_by_step(), narrow=True)
+    assert shown.index("X (4 × 4), as above") > shown.index("A (4 × 4)")
 
 
 def test_one_token_asks_all_four_and_averages_them():
@@ -160,6 +166,13 @@ def test_cross_attention_shows_the_numbers_of_the_memory_its_keys_and_its_values
     weights = [torch.softmax(Q @ each.T / 2, dim=-1) for each in (K, key)]
     expected = [number(entry) for tensor in (MEMORY, key, value, *weights) for entry in tensor.flatten().tolist()]
     assert sorted(word for word in shown if word.strip("−0123456789.") == "") == sorted(expected)
+
+
+@pytest.mark.parametrize("narrow", [False, True])
+def test_cross_attention_names_the_rows_of_the_memory_its_keys_and_its_values(narrow):
+    shown = words(self_and_cross_attention(), narrow)
+    for word in SOURCE_TOKENS:
+        assert shown.count(word) == len(("Z", "K and V, between them", "A, columns"))
 
 
 def test_states_scores_weights_and_context_of_the_small_encoder_are_computed():
