@@ -81,10 +81,10 @@ def token_of_three_parts() -> Diagram:
     )
 
 
-def ring_of_three() -> Diagram:
-    """Draw Chapter 4: with symmetric scores, three tokens that ask each other in a ring do not all find whom they ask.
+def cycle_of_three() -> Diagram:
+    """Draw Chapter 4: with symmetric scores, three tokens that ask each other in a cycle do not all find whom they ask.
 
-    >>> ring_of_three().size[0] <= 688
+    >>> cycle_of_three().size[0] <= 688
     True
     """
 
@@ -100,11 +100,11 @@ def ring_of_three() -> Diagram:
         found = text(
             "z: 5 with t, 4 with h: finds t ✓\nh: 4 with z, 3 with t: finds z ✓\nt: 5 with z, 3 with h: finds z ✗"
         )
-        ring = Group([z, t, h, *arrows])
-        return [ring, found.below(ring, 16) if narrow else found.right_of(ring, 36)]
+        cycle = Group([z, t, h, *arrows])
+        return [cycle, found.below(cycle, 16) if narrow else found.right_of(cycle, 36)]
 
     return Diagram(
-        "A ring of three tokens with symmetric scores",
+        "A cycle of three tokens with symmetric scores",
         "Three tokens in a triangle: z asks t, t asks h, and h asks z. Each pair has one score: 5 for z and t, 3 for t "
         "and h, 4 for h and z. The largest score of z is 5, with t, which z asks. The largest of h is 4, with z, which "
         "h asks. But the largest of t is 5, with z, although t asks h.",

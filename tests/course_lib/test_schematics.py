@@ -14,7 +14,7 @@ from course_lib.grading.catalogue import catalogue
 from course_lib.mixture import MixtureOfExperts
 from course_lib.schematics.attention import (
     attention_step_by_step,
-    ring_of_three,
+    cycle_of_three,
     scores_of_one_and_two_matrices,
     self_and_cross_attention,
     token_of_three_parts,
@@ -362,10 +362,10 @@ def test_what_a_query_reads_says_the_same_as_what_a_key_reads():
         assert {"Wq", "Wk", "Wv"} <= set(shown)
 
 
-def test_in_a_ring_with_symmetric_scores_one_token_does_not_find_whom_it_asks():
+def test_in_a_cycle_with_symmetric_scores_one_token_does_not_find_whom_it_asks():
     scores = torch.tensor([[0, 5, 4], [5, 0, 3], [4, 3, 0]])  # of z, t and h
     assert torch.equal(scores, scores.T) and scores.argmax(dim=1).tolist() == [1, 0, 0]
-    shown = words(ring_of_three())
+    shown = words(cycle_of_three())
     assert sum(each.endswith("✓") for each in shown) == 2 and "t: 5 with z, 3 with h: finds z ✗" in shown
 
 
