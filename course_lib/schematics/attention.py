@@ -81,10 +81,10 @@ def token_of_three_parts() -> Diagram:
     )
 
 
-def ring_of_three() -> Diagram:
-    """Draw Chapter 4: with symmetric scores, three tokens that ask each other in a ring do not all find whom they ask.
+def cycle_of_three() -> Diagram:
+    """Draw Chapter 4: with symmetric scores, three tokens that ask each other in a cycle do not all find whom they ask.
 
-    >>> ring_of_three().size[0] <= 688
+    >>> cycle_of_three().size[0] <= 688
     True
     """
 
@@ -100,11 +100,11 @@ def ring_of_three() -> Diagram:
         found = text(
             "z: 5 with t, 4 with h: finds t ✓\nh: 4 with z, 3 with t: finds z ✓\nt: 5 with z, 3 with h: finds z ✗"
         )
-        ring = Group([z, t, h, *arrows])
-        return [ring, found.below(ring, 16) if narrow else found.right_of(ring, 36)]
+        cycle = Group([z, t, h, *arrows])
+        return [cycle, found.below(cycle, 16) if narrow else found.right_of(cycle, 36)]
 
     return Diagram(
-        "A ring of three tokens with symmetric scores",
+        "A cycle of three tokens with symmetric scores",
         "Three tokens in a triangle: z asks t, t asks h, and h asks z. Each pair has one score: 5 for z and t, 3 for t "
         "and h, 4 for h and z. The largest score of z is 5, with t, which z asks. The largest of h is 4, with z, which "
         "h asks. But the largest of t is 5, with z, although t asks h.",
@@ -122,23 +122,22 @@ def attention_step_by_step() -> Diagram:
     output, weights = scaled_dot_product_attention(Q, K, V)
 
     def steps(narrow: bool) -> dict[str, Part]:
-        """Return all matrices: a narrow drawing has room for first letters beside W, and for none over Q, K and V."""
+        """Return all matrices: beside W, a narrow drawing has room for first letters only."""
         rows = TOKENS if narrow else ()
         added = [_added(weight) for weight in (W_Q, W_K, W_V)]
         letters = [_initials(names) for names in added]
         beside_w, over_w = (letters, _initials(FEATURES)) if narrow else (added, ())
-        over = [()] * 3 if narrow else letters
         return {
             "x": matrix(X, title="X", rows=TOKENS, columns=FEATURES, highlight=LAST),
             "w_q": matrix(W_Q, "query", "W_q", beside_w[0], over_w),
             "w_k": matrix(W_K, "key", "W_k", beside_w[1], over_w),
             "w_v": matrix(W_V, "value", "W_v", beside_w[2], over_w),
-            "q": matrix(Q, "query", "Q", TOKENS, over[0], highlight=LAST),
-            "k": matrix(K, "key", "K", TOKENS, over[1]),
-            "v": matrix(V, "value", "V", TOKENS, over[2]),
+            "q": matrix(Q, "query", "Q", TOKENS, letters[0], highlight=LAST),
+            "k": matrix(K, "key", "K", TOKENS, letters[1]),
+            "v": matrix(V, "value", "V", TOKENS, letters[2]),
             "s": matrix(Q @ K.T, "weight", "dot products Q Kᵀ", TOKENS, TOKENS, highlight=LAST),
             "a": matrix(weights, "weight", "A", rows, TOKENS, highlight=LAST),
-            "y": matrix(output, "value", "Y = A V", rows, over[2], highlight=LAST),
+            "y": matrix(output, "value", "Y = A V", rows, letters[2], highlight=LAST),
         }
 
     def finish(x, w_q, w_k, w_v, q, k, v, s, a, y, others: list[Part | Arrow]) -> list[Part | Arrow]:
@@ -163,7 +162,7 @@ def attention_step_by_step() -> Diagram:
     wide["x"].above(wide["w_k"], 40)
     by_hand = text(
         "W_q, W_k, W_v: chosen by\nhand (a network learns\nthem). Left of each row:\n"
-        "the features that it adds.\nOver Q, K, V and Y:\ntheir first letters"
+        "the features that it adds.\nOver Q, K, V and Y:\ntheir first letters,\nla = living+action"
     )
     around = [
         arrow(wide["x"], wide["w_v"], role="value", sides=DOWN),
@@ -181,16 +180,19 @@ def attention_step_by_step() -> Diagram:
     narrow["x"].above(Group([narrow["w_q"], narrow["w_k"]]), 40)
     narrow["s"].below(pair, 36)
     narrow["a"].below(narrow["s"], 48)
-    narrow["y"].below(narrow["v"].below(narrow["w_v"].below(narrow["a"], 30), 36), 36)
-    lane = Group([narrow["w_v"], narrow["v"], narrow["y"]])
+    x_again = box("X (4 × 4), as above").below(narrow["a"], 30)
+    narrow["y"].below(narrow["v"].below(narrow["w_v"].below(x_again, 30), 36), 36)
+    lane = Group([x_again, narrow["w_v"], narrow["v"], narrow["y"]])
     lane.move(narrow["q"].body[0] - narrow["y"].body[0], 0)
     letters = ", ".join(f"{letter}: {name}" for letter, name in zip(_initials(FEATURES), FEATURES, strict=True))
     above = text(
         "W_q, W_k, W_v: chosen by hand (a\nnetwork learns them). Left of each row:\n"
-        f"the features that it adds, by first letters.\n{letters}"
+        "the features that it adds, by first letters.\n"
+        f"They stand over Q, K, V and Y, too.\n{letters}"
     ).above(narrow["x"], 14)
     down = [
-        arrow(narrow["x"], narrow["w_v"], role="value", sides=("left", "left"), reach=29),
+        x_again,  # an arrow from X itself would have to pass six other matrices
+        arrow(x_again, narrow["w_v"], role="value", sides=DOWN),
         arrow(narrow["w_v"], narrow["v"], "X W_v\u200bᵀ", "value", DOWN),
         arrow(narrow["s"], narrow["a"], "× ½, softmax\nof each row", "weight", DOWN),
         arrow(narrow["a"], narrow["y"], role="weight", sides=("right", "right"), reach=20),
@@ -221,9 +223,9 @@ def _initials(names: list[str]) -> list[str]:
     """Shorten each name to first letters, so that it fits over a column.
 
     >>> _initials(["living+action", "refers"])
-    ['l+a', 'r']
+    ['la', 'r']
     """
-    return ["+".join(word[0] for word in name.split("+")) for name in names]
+    return ["".join(word[0] for word in name.split("+")) for name in names]
 
 
 def self_and_cross_attention() -> Diagram:
@@ -293,17 +295,19 @@ def _panel(name: str, memory: torch.Tensor, tokens: tuple[str, ...], numbers: bo
     """Draw how the queries of X read a memory (n, d_model), which may be X itself, on demand with its numbers."""
     key, value = memory @ W_K.T, memory @ W_V.T  # (n, d_key), (n, d_value)
     output, weights = scaled_dot_product_attention(Q, key, value)  # (time, d_value), (time, n)
-    q = box(f"Q\n{shape_of(Q)}", "query", width=76)
-    if numbers:
-        k, v = matrix(key, "key", "K"), matrix(value, "value", "V")
+    width = 52 if numbers else 76
+    q = box(f"Q\n{shape_of(Q)}", "query", width=width)
+    if numbers:  # the names of the rows stand between K and V, which share them
+        k = matrix(key, "key", "K", columns=_initials(_added(W_K)))
+        v = matrix(value, "value", "V", tokens, _initials(_added(W_V)))
     else:
         k, v = (
-            box(f"{letter}\n{shape_of(made)}", role, width=76)
+            box(f"{letter}\n{shape_of(made)}", role, width=width)
             for letter, made, role in (("K", key, "key"), ("V", value, "value"))
         )
-    three = beside(q, k, v, gap=22 if numbers else 28)
-    x = box(f"X\n{shape_of(X)}", width=76).above(q if numbers else three, 48)
-    read = matrix(memory, "memory", "Z", rows=tokens).above(Group([k, v]), 48) if numbers else x
+    three = Group([beside(q, k, gap=12), v.right_of(k, 8)]) if numbers else beside(q, k, v, gap=28)
+    x = box(f"X\n{shape_of(X)}", width=width).above(q if numbers else three, 48)
+    read = matrix(memory, "memory", "Z", tokens, _initials(FEATURES)).above(Group([k, v]), 48) if numbers else x
     if numbers:
         x.move(0, read.middle[1] - x.middle[1])
     heading = text(name, strong=True).above(three, 16)

@@ -8,13 +8,13 @@ import torch
 from course_lib.blocks import TransformerBlock
 from course_lib.data import patch_example
 from course_lib.data.image_example import FEATURES, QUERY, TO_LOGITS
-from course_lib.data.running_example import MEMORY, TOKENS, W_K, W_O, W_Q, W_V, K, Q, V, X
+from course_lib.data.running_example import MEMORY, SOURCE_TOKENS, TOKENS, W_K, W_O, W_Q, W_V, K, Q, V, X
 from course_lib.diagrams import Arrow, Part, number
 from course_lib.grading.catalogue import catalogue
 from course_lib.mixture import MixtureOfExperts
 from course_lib.schematics.attention import (
     attention_step_by_step,
-    ring_of_three,
+    cycle_of_three,
     scores_of_one_and_two_matrices,
     self_and_cross_attention,
     token_of_three_parts,
@@ -123,7 +123,13 @@ def test_a_telephone_names_every_row_of_the_step_by_step():
     of_tokens = ("X", "Q", "K", "V", "Q Kᵀ", "Q Kᵀ, columns", "A", "A, columns", "Y")
     shown = words(attention_step_by_step(), narrow=True)
     assert shown.count("itself") == len(of_tokens)
-    assert {"l+a", "r", "a+r", "t+r", "t", "a", "t+l"} <= set(shown)
+    for sums, places in (("la", "W_q, Q"), ("ar", "W_q, Q"), ("tr", "W_q, Q"), ("tl", "W_v, V, Y")):
+        assert shown.count(sums) == len(places.split(", "))
+
+
+def test_on_a_telephone_what_makes_the_values_of_x_stands_beside_w_v():
+    shown = words(attention_step_by_step(), narrow=True)
+    assert shown.index("X (4 × 4), as above") > shown.index("A (4 × 4)")
 
 
 def test_one_token_asks_all_four_and_averages_them():
@@ -160,6 +166,13 @@ def test_cross_attention_shows_the_numbers_of_the_memory_its_keys_and_its_values
     weights = [torch.softmax(Q @ each.T / 2, dim=-1) for each in (K, key)]
     expected = [number(entry) for tensor in (MEMORY, key, value, *weights) for entry in tensor.flatten().tolist()]
     assert sorted(word for word in shown if word.strip("−0123456789.") == "") == sorted(expected)
+
+
+@pytest.mark.parametrize("narrow", [False, True])
+def test_cross_attention_names_the_rows_of_the_memory_its_keys_and_its_values(narrow):
+    shown = words(self_and_cross_attention(), narrow)
+    for word in SOURCE_TOKENS:
+        assert shown.count(word) == len(("Z", "K and V, between them", "A, columns"))
 
 
 def test_states_scores_weights_and_context_of_the_small_encoder_are_computed():
@@ -349,10 +362,10 @@ def test_what_a_query_reads_says_the_same_as_what_a_key_reads():
         assert {"Wq", "Wk", "Wv"} <= set(shown)
 
 
-def test_in_a_ring_with_symmetric_scores_one_token_does_not_find_whom_it_asks():
+def test_in_a_cycle_with_symmetric_scores_one_token_does_not_find_whom_it_asks():
     scores = torch.tensor([[0, 5, 4], [5, 0, 3], [4, 3, 0]])  # of z, t and h
     assert torch.equal(scores, scores.T) and scores.argmax(dim=1).tolist() == [1, 0, 0]
-    shown = words(ring_of_three())
+    shown = words(cycle_of_three())
     assert sum(each.endswith("✓") for each in shown) == 2 and "t: 5 with z, 3 with h: finds z ✗" in shown
 
 
