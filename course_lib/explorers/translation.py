@@ -1,5 +1,7 @@
 """The trained model of Chapter 9 in the page: it translates what the reader types, token by token."""
 
+import re
+
 import torch
 from IPython.display import HTML
 
@@ -37,7 +39,7 @@ def explore_translation(model: EncoderDecoder, number: int) -> HTML:
     ]
     words = spelled(pair.source[0]).split()
     figure = table(["", *words], rows, f"{number:,}: weights, to write each German token, of the English words")
-    figure = figure.replace('<th scope="col">', '<th scope="col"><span>').replace("</th>", "</span></th>")
+    figure = re.sub(r'(<th scope="col">)(.*?)(</th>)', r"\1<span>\2</span>\3", figure)  # a span can be turned
     data = {
         "number": number,
         "vocabulary": VOCABULARY,

@@ -48,7 +48,7 @@ def self_attention_of_one_token() -> Diagram:
         f"products of the query with the keys are the scores {listed[0]}. A softmax turns them into the weights "
         f"{listed[1]}. The average of the values is the output {listed[2]}.",
         arranged(FEATURES, TOKENS, 116, ("dot products", "softmax")),
-        narrow=arranged((), (), 54, ("dot\nproducts", "soft-\nmax")),
+        narrow=arranged((), (), 55, ("dot\nproduct", "soft-\nmax")),
     )
 
 
