@@ -1,8 +1,11 @@
 """02.2: attention weights from additive scores."""
 
+from functools import lru_cache
+
 import torch
 
 from course_lib.exercises.drawing import normal, sizes
+from course_lib.exercises.responding import responds_to
 from course_lib.grading.checks import both, equals, inputs_unchanged, not_moved_by, sums_to
 from course_lib.grading.exercise import Case, Exercise, Property, Task
 
@@ -27,10 +30,25 @@ def draw_query_and_keys(generator: torch.Generator) -> Case:
 
 def other_last_picture(case: Case) -> Case:
     """Give the last picture of the batch another query and other keys."""
-    query, keys = case["query"].clone(), case["keys"].clone()
+    query, keys = _other_last(case["query"], case["keys"])
+    return case | {"query": query, "keys": keys}
+
+
+@lru_cache(maxsize=256)  # the same tensors for every property that asks: it is then one question
+def _other_last(query: torch.Tensor, keys: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    query, keys = query.clone(), keys.clone()
     query[-1] += 1
     keys[-1] = 1 - keys[-1]
-    return case | {"query": query, "keys": keys}
+    return query, keys
+
+
+def other_last_where_wide(case: Case) -> Case | None:
+    """Do so where the query is wider than in our examples, in which a sum or a score may stay what it was."""
+    return other_last_picture(case) if case["query"].shape[-1] > 1 else None
+
+
+LAST_REPLACED = "the last picture replaced"
+RESPONDS = responds_to(other_last_where_wide, LAST_REPLACED)
 
 
 def example(query: list, keys: list, score_weight: float = 2.1972) -> Case:
@@ -144,11 +162,11 @@ EXERCISE = Exercise(
             ),
             reference=additive_weights,
             properties=(
-                Property("the weights of each picture sum to one", 1, sums_to(1)),
+                Property("the weights of each picture sum to one", 1, both(sums_to(1), RESPONDS)),
                 Property(
                     "one picture has no influence on another",
                     2,
-                    not_moved_by(other_last_picture, "the last picture replaced", lambda weights: weights[:-1]),
+                    both(not_moved_by(other_last_picture, LAST_REPLACED, lambda weights: weights[:-1]), RESPONDS),
                 ),
                 Property("softmax of the additive scores", 3, both(equals(), inputs_unchanged)),
             ),

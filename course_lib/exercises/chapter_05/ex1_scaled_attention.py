@@ -7,7 +7,8 @@ from course_lib.data import running_example
 from course_lib.exercises.chapter_05._masking import FAR_APART, OF_SIZE_ONE, draw_attention, far_apart, seen_or_lost
 from course_lib.exercises.drawing import sizes
 from course_lib.exercises.operators import ATTENTION
-from course_lib.grading.checks import equals, gradients_equal, inputs_unchanged, moved, of_output, sums_to
+from course_lib.exercises.responding import opposite, responds_to
+from course_lib.grading.checks import both, equals, gradients_equal, inputs_unchanged, moved, of_output, sums_to
 from course_lib.grading.exercise import Case, Exercise, Property, Task
 from course_lib.masks import causal_mask
 
@@ -37,6 +38,15 @@ def ignores_hidden_keys(case: Case):
         if problem := moved(case, one[..., blind, :], other[..., blind, :], after=told, where=name):
             return problem
     return None
+
+
+def opposite_query(case: Case) -> Case | None:
+    """Turn every query round, where some query sees several keys, and several are hidden from some: weights move."""
+    seen, hidden = case["mask"].sum(-1), (~case["mask"]).sum(-1)
+    return case | {"query": opposite(case["query"])} if seen.max() > 1 and hidden.max() > 1 else None
+
+
+RESPONDS = of_output(1, responds_to(opposite_query, "every query turned into its opposite"))
 
 
 def hides_across_gaps(case: Case):
@@ -216,12 +226,14 @@ EXERCISE = Exercise(
             edges=OF_SIZE_ONE,
             reference=scaled_dot_product_attention,
             properties=(
-                Property("the weights of each query sum to one", 1, of_output(1, sums_to(1))),
+                Property("the weights of each query sum to one", 1, both(of_output(1, sums_to(1)), RESPONDS)),
                 Property("the weights are the softmax of the scaled scores", 2, of_output(1, equals())),
                 Property("the output is the weighted sum of the values", 2, of_output(0, equals())),
-                Property("a hidden key has exactly no influence", 2, ignores_hidden_keys),
+                Property("a hidden key has exactly no influence", 2, both(ignores_hidden_keys, RESPONDS)),
                 Property(
-                    "hidden weights are exactly 0, also where scores differ by 1e30", 1, of_output(1, hides_across_gaps)
+                    "hidden weights are exactly 0, also where scores differ by 1e30",
+                    1,
+                    both(of_output(1, hides_across_gaps), RESPONDS),
                 ),
                 Property("the gradients are right", 1, gradients_equal(), only_when_right=True),
                 Property("inputs unchanged", 1, inputs_unchanged, only_when_right=True),

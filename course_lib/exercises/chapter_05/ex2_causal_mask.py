@@ -1,10 +1,13 @@
 """05.2: causal attention weights."""
 
+from functools import lru_cache
+
 import torch
 
 from course_lib.exercises.chapter_05._masking import FAR, masked_softmax, seen_or_lost
 from course_lib.exercises.drawing import normal, sizes
-from course_lib.grading.checks import difference, equals, inputs_unchanged, moved, sums_to
+from course_lib.exercises.responding import responds_to
+from course_lib.grading.checks import both, difference, equals, inputs_unchanged, moved, sums_to
 from course_lib.grading.exercise import Case, Exercise, Property, Task
 
 
@@ -23,6 +26,19 @@ def draw_square_scores(generator: torch.Generator) -> Case:
     axes = int(torch.randint(3, (), generator=generator))
     (time,) = sizes(generator, 5, least=2)
     return {"scores": 2 * normal(generator, *sizes(generator, *[3] * axes), time, time)}
+
+
+@lru_cache(maxsize=256)  # the same tensor for both properties that ask: it is then one question
+def _turned(scores: torch.Tensor) -> torch.Tensor:
+    return torch.arange(scores.shape[-1]) - scores
+
+
+def other_scores(case: Case) -> Case | None:
+    """Give other scores, from three positions on: with fewer, a mask one step off leaves one key to each row."""
+    return {"scores": _turned(case["scores"])} if case["scores"].shape[-1] > 2 else None
+
+
+RESPONDS = responds_to(other_scores, "every score subtracted from the number of its column")
 
 
 def future_has_no_influence(case: Case):
@@ -186,8 +202,8 @@ EXERCISE = Exercise(
             ),
             reference=causal_weights,
             properties=(
-                Property("rows sum to one", 1, sums_to(1)),
-                Property("the future has no influence", 3, future_has_no_influence),
+                Property("rows sum to one", 1, both(sums_to(1), RESPONDS)),
+                Property("the future has no influence", 3, both(future_has_no_influence, RESPONDS)),
                 Property("the rest is the softmax of the visible scores", 2, equals()),
                 Property("future weights are exactly 0, also where scores differ by 1e30", 2, causal_across_gaps),
                 Property("inputs unchanged", 1, inputs_unchanged, only_when_right=True),

@@ -5,7 +5,8 @@ import torch
 from course_lib.exercises.chapter_05._masking import FAR, scaled_scores
 from course_lib.exercises.drawing import normal, sizes
 from course_lib.exercises.operators import ATTENTION
-from course_lib.grading.checks import difference, equals, gradients_equal, inputs_unchanged, moved, on
+from course_lib.exercises.responding import opposite, responds_to
+from course_lib.grading.checks import both, difference, equals, gradients_equal, inputs_unchanged, moved, on
 from course_lib.grading.exercise import Case, Exercise, Property, Task
 
 
@@ -44,6 +45,14 @@ def last_empty(case: Case) -> Case:
     lengths = case["lengths"].clone()
     lengths[-1] = 0
     return case | {"lengths": lengths}
+
+
+def opposite_query(case: Case) -> Case | None:
+    """Turn every query round, where one of them reads several keys."""
+    return case | {"query": opposite(case["query"])} if case["lengths"].max() > 1 else None
+
+
+RESPONDS = responds_to(opposite_query, "every query turned into its opposite")
 
 
 def padding_has_no_influence(case: Case):
@@ -267,13 +276,17 @@ EXERCISE = Exercise(
             reference=padded_attention,
             properties=(
                 Property("attention over the first lengths[b] keys", 2, on(none_empty, equals())),
-                Property("padding has exactly no influence", 2, on(none_empty, padding_has_no_influence)),
+                Property(
+                    "padding has exactly no influence", 2, on(none_empty, both(padding_has_no_influence, RESPONDS))
+                ),
                 Property(
                     "padding is hidden also where all other keys score -1e30 or less",
                     1,
-                    on(none_empty, padding_hides_across_gaps),
+                    on(none_empty, both(padding_hides_across_gaps, RESPONDS)),
                 ),
-                Property("a length of 0 gives zeros", 2, on(last_empty, zeros_where_empty)),
+                Property(
+                    "a length of 0 gives zeros", 2, both(on(last_empty, zeros_where_empty), on(none_empty, RESPONDS))
+                ),
                 Property(
                     "the gradients are right and never nan", 2, on(last_empty, gradients_equal()), only_when_right=True
                 ),
