@@ -120,7 +120,7 @@ queries made by the memory, keys by the reader => queries from `vectors`, keys a
 - key = einsum(memory, key_weight, "batch key d, d_key d -> batch key d_key")
 + query = einsum(memory, query_weight, "batch query d, d_key d -> batch query d_key")
 + key = einsum(vectors, key_weight, "batch key d, d_key d -> batch key d_key")
-this is the misconception of the chapter: the keys were made of `vectors` and the queries of `memory`; what reads makes
+this is the misconception of the chapter: the keys were made of `vectors` and the queries of `memory`; what asks makes
 the queries, and what is read makes the keys and the values
 
 roles exchanged => queries from `vectors`, keys and values from `memory`
