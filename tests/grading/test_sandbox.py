@@ -181,6 +181,20 @@ def test_the_course_is_not_to_be_imported_and_not_to_be_read(tier):
         assert len(session.submission(ATTEND).stops) == len(sources)
 
 
+@each_tier
+def test_no_worker_of_a_file_lives_beside_another(tier, monkeypatch):
+    """Two of them would see each other's threads, and that in which softmax is allowed would compute it for the other."""
+    forked, ended = [], []
+    fork, end = ForkServer.fork, ForkServer.end
+    monkeypatch.setattr(ForkServer, "fork", lambda self, *given: forked.append(list(ended)) or fork(self, *given))
+    monkeypatch.setattr(ForkServer, "end", lambda self, child, *given: ended.append(child) or end(self, child, *given))
+    exercises = [ATTEND, catalogue().find_task("softmax")[0], ATTEND, catalogue().find("02.1")]
+    with SandboxedSession(for_tier(tier), "mine.ipynb", [Cell("code cell 1", "")], [], Limits()) as session:
+        for exercise in exercises:
+            session.submission(exercise)
+    assert [len(each) for each in forked] == [0, 1, 2] and len(ended) == 3
+
+
 WITHOUT_HOOK = """import os, sys, torch
 sys.__dict__["mod" + "ules"]["lockdown"].TORCH = sys.__dict__["mod" + "ules"]["lockdown"].MACHINE_CODE
 path = os.path.join(os.path.dirname(torch.__file__), "nn", "functional.py")
