@@ -183,7 +183,7 @@ def test_the_course_is_not_to_be_imported_and_not_to_be_read(tier):
 
 @each_tier
 def test_no_worker_of_a_file_lives_beside_another(tier, monkeypatch):
-    """Two of them would see each other's threads, and that in which softmax is allowed would compute it for the other."""
+    """Two would see each other's threads, and that in which softmax is allowed would compute it for the other."""
     forked, ended = [], []
     fork, end = ForkServer.fork, ForkServer.end
     monkeypatch.setattr(ForkServer, "fork", lambda self, *given: forked.append(list(ended)) or fork(self, *given))
