@@ -5,12 +5,15 @@ interpreter to read and nothing to write; and a filter of system calls, a list o
 is no new process, no network, no signal to others, no open file to write.
 """
 
+import _ctypes
 import ctypes
 import ctypes.util
 import errno
 import gc
 import itertools
+import mmap
 import os
+import platform
 import resource
 import struct
 import sys
@@ -32,6 +35,23 @@ except (ImportError, OSError, RuntimeError, TypeError):
 ctypes.util.find_library = _find_library
 
 LIBC = ctypes.CDLL(None, use_errno=True)
+
+
+def _address_of_ffi_call() -> int | None:
+    """Return where the function is through which ctypes calls all others; None where Python does not show it."""
+    try:
+        found = ctypes.CDLL(getattr(_ctypes, "__file__", None)).ffi_call
+    except (AttributeError, OSError):
+        return None
+    return ctypes.cast(found, ctypes.c_void_p).value
+
+
+# Looked up before the lock. ctypes makes a function of any number, and to call that one tells no audit hook, so the
+# hook of `shut_ctypes` alone does not shut it. There this function gets to return at its first instruction, which is
+# machine code: on another processor than these it stays as it is, and where libffi is a part of Python, as it is in
+# the builds that uv brings, nobody finds it.
+FFI_CALL = _address_of_ffi_call()
+RETURN = {"x86_64": b"\xc3"}.get(platform.machine())
 
 # prctl(2)
 PARENT_DEATH_SIGNAL, DUMPABLE, DROP_FROM_BOUNDING_SET, NO_NEW_PRIVILEGES, NAME_OF_THREAD = 1, 4, 24, 38, 15
@@ -241,6 +261,10 @@ def _keep_shut(event: str, arguments: tuple) -> None:
 
 def shut_ctypes() -> None:
     """Refuse whatever ctypes does from now on; the locks are made with it, so this comes after the last of them."""
+    if FFI_CALL and RETURN:
+        page = ctypes.c_void_p(FFI_CALL & -mmap.PAGESIZE)
+        if LIBC.mprotect(page, mmap.PAGESIZE, mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC) == 0:
+            ctypes.memmove(FFI_CALL, RETURN, len(RETURN))
 
     def refuse(event: str, arguments: tuple) -> None:
         if event.startswith("ctypes."):
