@@ -237,6 +237,9 @@ FIRST_CALLS = [
     "from torch.nn.utils.rnn import pad_sequence",
     "from functorch import vmap; vmap(torch.sin)(x)",
     "from einops.layers.torch import Rearrange; Rearrange('a -> a 1')(x)",
+    "from IPython.display import HTML, display; display(HTML('x'))",
+    "import matplotlib.animation, PIL.Image, tqdm.auto, sympy",
+    "import pydoc, statistics, typing_extensions, numpy.testing; numpy.linalg.svd(numpy.eye(2))",
 ]
 
 
@@ -247,6 +250,23 @@ def test_where_an_operator_is_forbidden_what_is_called_for_the_first_time_is_the
     cells = [begin, *(Cell(f"code cell {number}", each) for number, each in enumerate(FIRST_CALLS, start=1))]
     with SandboxedSession(for_tier(tier), "mine.ipynb", cells, [], Limits()) as session:
         assert [stop.sentence for stop in session.submission(exercise).stops] == []
+
+
+@each_tier
+def test_a_library_that_computes_is_imported_only_where_no_operator_is_forbidden(tier):
+    exercise, _ = catalogue().find_task("softmax")
+    cells = [
+        Cell("code cell 1", "import threadpoolctl"),
+        Cell("code cell 2", "import pkgutil, own"),
+        Cell("code cell 3", "own.f"),
+    ]
+    own = {"own": "import pkgutil\nf = pkgutil.resolve_name('sklearn._config:get_config')"}
+    for asked, stopped in ((ATTEND, []), (exercise, ["code cell 1", "code cell 2", "code cell 3"])):
+        with SandboxedSession(for_tier(tier), "mine.ipynb", cells, [], Limits(), modules=own) as session:
+            stops = session.submission(asked).stops
+        assert [stop.cell.name for stop in stops] == stopped, stops
+    assert "threadpoolctl is not to be imported where an operator of torch is forbidden" in stops[0].sentence
+    assert "is not to be read where an operator of torch is forbidden" in stops[1].sentence
 
 
 @each_tier
