@@ -255,14 +255,10 @@ def test_where_an_operator_is_forbidden_what_is_called_for_the_first_time_is_the
 @each_tier
 def test_a_library_that_computes_is_imported_only_where_no_operator_is_forbidden(tier):
     exercise, _ = catalogue().find_task("softmax")
-    cells = [
-        Cell("code cell 1", "import threadpoolctl"),
-        Cell("code cell 2", "import pkgutil, own"),
-        Cell("code cell 3", "own.f"),
-    ]
-    own = {"own": "import pkgutil\nf = pkgutil.resolve_name('sklearn._config:get_config')"}
-    for asked, stopped in ((ATTEND, []), (exercise, ["code cell 1", "code cell 2", "code cell 3"])):
-        with SandboxedSession(for_tier(tier), "mine.ipynb", cells, [], Limits(), modules=own) as session:
+    sources = ["import own", "import threadpoolctl", "import pkgutil; pkgutil.resolve_name('threadpoolctl:register')"]
+    cells = [Cell(f"code cell {number}", source) for number, source in enumerate(sources, start=1)]
+    for asked, stopped in ((ATTEND, []), (exercise, ["code cell 2", "code cell 3"])):
+        with SandboxedSession(for_tier(tier), "mine.ipynb", cells, [], Limits(), modules={"own": "x = 1"}) as session:
             stops = session.submission(asked).stops
         assert [stop.cell.name for stop in stops] == stopped, stops
     assert "threadpoolctl is not to be imported where an operator of torch is forbidden" in stops[0].sentence
