@@ -25,15 +25,18 @@ ROUNDING = 1e-5
 def differs(got: torch.Tensor, expected: torch.Tensor, tolerance: float = ROUNDING) -> torch.Tensor:
     """Return True where both differ by more than `tolerance` (and ten times that a unit), or `got` is nan.
 
-    Truth values and whole numbers are not rounded: they differ where they are not equal.
+    Truth values, whole numbers and infinity are not rounded: they differ where they are not equal.
 
     >>> differs(torch.tensor([1.0, 2.0]), torch.tensor([1.000001, 2.1]))
+    tensor([False,  True])
+    >>> differs(torch.tensor([torch.inf, 1e30]), torch.tensor(torch.inf))
     tensor([False,  True])
     """
     if not expected.is_floating_point():
         return got != expected
     allowed = expected.abs().mul_(10 * tolerance).add_(tolerance)  # in place, since this is asked often
-    return ~((got - expected).abs_() <= allowed)
+    # Infinity less itself is nan, which is no more than what is allowed of it, infinity; nor is any other number.
+    return torch.where(expected.isinf(), got != expected, ~((got - expected).abs_() <= allowed))
 
 
 def alike(one: torch.Tensor, other: torch.Tensor, tolerance: float = ROUNDING) -> bool:

@@ -91,7 +91,8 @@ def _grade(name: str, paths: tuple[str, ...], exercises: list[Exercise], setting
         sources += [cell.source for cell in cells] + list(modules.values())
         worker = fork_server.for_tier(settings.tier)
         with SandboxedSession(worker, path.name, cells, functions, settings.limits, deadline, modules) as session:
-            for exercise in exercises:
+            # Those that forbid the same are asked one after the other: of its workers, a session has one at a time.
+            for exercise in sorted(exercises, key=lambda exercise: sorted(exercise.forbidden.items())):
                 results, rescues = _judge(session, exercise, settings.seed, path, cells)
                 rank = sum(result.earned for result in results), _written(exercise, cells)
                 if exercise.id not in best or rank > best[exercise.id][0]:
@@ -104,7 +105,7 @@ def _grade(name: str, paths: tuple[str, ...], exercises: list[Exercise], setting
     findings = tuple(each for exercise in exercises for each in _findings(exercise, best[exercise.id][1]))
     status, reason = (STOPPED, shorten("; ".join(dict.fromkeys(endings)), LONGEST_PROBLEM)) if endings else (GRADED, "")
     source = "\n\n".join(dict.fromkeys(sources))[:KEPT_SOURCE].encode(errors="replace").decode()
-    seen = events.bounded([*(event for _, _, rescues in best.values() for event in rescues), *seen])
+    seen = events.bounded([*(event for exercise in exercises for event in best[exercise.id][2]), *seen])
     return Record(name, mark, status, reason, findings, source, _shown(output), events=seen)
 
 

@@ -2,10 +2,12 @@
 
 Gradescope unpacks the archive into /autograder/source, runs setup.sh once, as root, and copies run_autograder one level
 up. For each submission it starts a container from what then is there, puts the student's files into
-/autograder/submission, runs run_autograder and reads /autograder/results/results.json.
+/autograder/submission, what it knows of them into /autograder/submission_metadata.json, runs run_autograder and reads
+/autograder/results/results.json.
 """
 
 import argparse
+import hashlib
 import json
 import re
 import secrets
@@ -22,6 +24,7 @@ from course_lib.files import complete_or_absent, write_atomically
 from course_lib.project import CourseError, shared
 
 SETTINGS = "settings.json"
+METADATA = "submission_metadata.json"
 PACKAGE = Path(course_lib.__file__).resolve().parent
 SHARED = "shared/solutions"  # where an installed package has the worked answers, below its own folder
 DATE = (1980, 1, 1, 0, 0, 0)  # of every file: the same settings give the same bytes
@@ -74,7 +77,7 @@ def write_archive(
     seed: int | None = None,
     package: Path = PACKAGE,
 ) -> None:
-    """Write the archive for these exercises ("02.1"); the seed, one for all students, is drawn where none is given.
+    """Write the archive for these exercises ("02.1"); the seed is drawn where none is given.
 
     It holds `package` as an installation without the repository does. With `unsafe`, submissions are graded there also
     where no sandbox works.
@@ -159,13 +162,26 @@ def _results(folder: Path) -> dict:
     # Gradescope's smallest container has half a core.
     limits = Limits(wall=60.0, step=10.0)
     paths = tuple(map(str, files_inside(folder / "submission")))
-    record = grade_submission(
-        "submission", paths, Settings(settings["seed"], tuple(settings["exercises"]), limits, tier)
-    )
-    print(f"{record.status}: {record.earned} of {record.points} points; sandbox: {tier}; {record.reason}")
+    seed = seed_of_submission(settings["seed"], folder / METADATA)
+    record = grade_submission("submission", paths, Settings(seed, tuple(settings["exercises"]), limits, tier))
+    print(f"{record.status}: {record.earned} of {record.points} points; sandbox: {tier}; seed: {seed}; {record.reason}")
     if record.status == UNGRADED:
         raise CourseError(record.reason)
     return gradescope_results(record)
+
+
+def seed_of_submission(seed: int, metadata: Path) -> int:
+    """Return the seed of the cases for the submission that Gradescope tells of in the file `metadata`.
+
+    Its number is of this submission alone, whoever hands in and how often: a verdict shows expected answers, which
+    the next submission could bring along by heart if it got the same cases. To grade the same submission again gives
+    the same seed. Without that file it is the `seed` of the archive.
+    """
+    try:
+        number = json.loads(metadata.read_text(encoding="utf-8"))["id"]
+    except (OSError, ValueError, LookupError, TypeError):
+        return seed
+    return int.from_bytes(hashlib.sha256(f"{seed} {number}".encode()).digest()[:8], "big") >> 1
 
 
 def _no_verdict(output: str) -> dict:

@@ -20,6 +20,7 @@ LARGEST = 1 << 25  # bytes; a notebook with many pictures has a tenth of that
 MOST_CELLS, MOST_CODE = 1000, 1_000_000  # characters of code, which are searched again and again
 LONGEST_IMPORT = 1000  # characters
 MOST_VALUES = 1_000_000  # in the file of a notebook; pictures are one each
+MOST_NAMES = 200  # written in the file, among which one is looked for that was meant: each takes its time
 MOST_STOPS = 50  # cells that did not come to their end; of more, the first are told
 
 
@@ -110,7 +111,8 @@ class Submission:
             sentence += f"; so {' and '.join(lost)} {'is' if len(lost) == 1 else 'are'} not defined"
         if absent:
             sentence += f"{'; it' if sentence else ''} does not define {' or '.join(absent)}"
-            near = {name: nearest(name, set(self.written) - self.defined, ALIKE) for name in absent}
+            written = [name for name in self.written[:MOST_NAMES] if name not in self.defined]
+            near = {name: nearest(name, written, ALIKE) for name in absent}
             meant = [f"{found} is meant for {name}" for name, found in near.items() if found]
             sentence += f" (perhaps {', and '.join(meant)})" if meant else ""
         return f"{self.path}: {sentence}" if blamed else f"{self.path}{sentence}"

@@ -111,8 +111,10 @@ class InProcessSession:
 class SandboxedSession:
     """A stranger's file, run by workers, all within one span of time; use it in a `with` statement.
 
-    Exercises that forbid operators get a worker of their own in which those are forbidden from the first cell on. A
-    worker that breaks a limit costs the function that it was asked about; the next function gets a new one.
+    Exercises that forbid operators get a worker of their own in which those are forbidden from the first cell on. There
+    is one worker at a time, since two can talk to each other, by the numbers of their threads for one: that in which
+    less is forbidden would compute for the other. A worker that breaks a limit costs the function that it was asked
+    about; the next function gets a new one.
     """
 
     def __init__(
@@ -130,7 +132,7 @@ class SandboxedSession:
         self._deadline = time.monotonic() + limits.wall if deadline is None else deadline
         sources = [*(cell.source for cell in cells), *modules.values()]
         self._slow = slow_imports(sources)
-        self._workers: dict[tuple, tuple[Conversation, Submission]] = {}
+        self._latest: tuple[tuple, Conversation, Submission] | None = None
         self._hopeless: dict[tuple, str] = {}
         self.endings: list[str] = []  # what became of workers that did not last
         self.stops: list[Stop] = []  # of cells, by any worker
@@ -141,8 +143,7 @@ class SandboxedSession:
         return self
 
     def __exit__(self, *error) -> None:
-        for key in list(self._workers):
-            self._close(key)
+        self._close()
 
     def submission(self, exercise: Exercise) -> Submission:
         """Return what the file defines where the operators of `exercise` are forbidden; raises WorkerStopped."""
@@ -158,7 +159,7 @@ class SandboxedSession:
                 try:
                     return self._ask(exercise, asked)
                 except WorkerStopped as error:
-                    self._close(_key(exercise.forbidden))
+                    self._close()
                     reason = f"{task.function} was stopped: {error}"
                     self.endings.append(reason)
                     ending = Problem("stopped", note=reason)
@@ -188,19 +189,20 @@ class SandboxedSession:
         key = _key(forbidden)
         if key in self._hopeless:
             raise WorkerStopped(self._hopeless[key])
-        if key not in self._workers:
+        if self._latest is None or self._latest[0] != key:
+            self._close()
             # torch's operators in Python come with its transforms: not where one of them is forbidden.
             preload = [name for name in self._slow if name != TRANSFORMS or not forbidden]
             conversation = Conversation(self._fork_server, self._limits, self._deadline, preload)
             try:
-                self._workers[key] = (conversation, self._begin(conversation, dict(forbidden)))
+                self._latest = key, conversation, self._begin(conversation, dict(forbidden))
             except BaseException as error:
                 self._put_away(conversation)
                 if isinstance(error, WorkerStopped):
                     self._hopeless[key] = str(error)
                     self.endings.append(str(error))
                 raise
-        return self._workers[key]
+        return self._latest[1:]
 
     def _begin(self, conversation: Conversation, forbidden: dict[str, str]) -> Submission:
         job = {
@@ -233,9 +235,10 @@ class SandboxedSession:
             if len(self.tried) < MOST_TRIED:
                 self.tried[shorten(str(each), LONGEST_TRIED)] = None
 
-    def _close(self, key: tuple) -> None:
-        if key in self._workers:
-            self._put_away(self._workers.pop(key)[0])
+    def _close(self) -> None:
+        if self._latest is not None:
+            conversation, self._latest = self._latest[1], None
+            self._put_away(conversation)
 
     def _put_away(self, conversation: Conversation) -> None:
         with conversation:

@@ -135,3 +135,10 @@ def test_a_problem_has_one_of_the_known_kinds():
     with pytest.raises(ValueError, match="`kind` is 'odd', expected one of value, sum"):
         Problem("odd")
     assert difference(CASE, torch.ones(2), torch.zeros(2), after="halved").after == "halved"
+
+
+@pytest.mark.parametrize("value", [7.0, -torch.inf, torch.nan])
+def test_where_infinity_is_expected_nothing_else_is_right(value):
+    expected = torch.tensor([torch.inf, 1.0])
+    assert judged(equals(), torch.tensor([value, 1.0]), expected) is not None
+    assert judged(equals(), torch.tensor([torch.inf, 1.000001]), expected) is None

@@ -63,6 +63,16 @@ def test_what_torch_writes_by_an_edition_that_is_taken_away_works_all_the_same(h
     assert hand_in({"a.py": BY_BROADCAST_SHAPES}, "05.1", limits=LONG).earned == 10
 
 
+def test_a_file_takes_one_worker_for_all_exercises_that_forbid_the_same(hand_in, monkeypatch):
+    forked, fork = [], fork_server.ForkServer.fork
+    monkeypatch.setattr(fork_server.ForkServer, "fork", lambda self, *given: forked.append(given) or fork(self, *given))
+    exercises = catalogue().exercises("06")
+    # In the order of the chapter they alternate, and each worker ends before the next begins.
+    record = hand_in({"a.py": RIGHT}, *(exercise.id for exercise in exercises), limits=LONG)
+    assert list(dict.fromkeys(each.exercise for each in record.findings)) == [exercise.id for exercise in exercises]
+    assert len(forked) == len({tuple(sorted(exercise.forbidden.items())) for exercise in exercises}) == 2
+
+
 @pytest.mark.parametrize("tier", TIERS)
 @pytest.mark.parametrize("chapter", catalogue().chapters)
 def test_worked_answers_earn_full_marks_and_stubs_none_behind_a_lock(tier, chapter, tmp_path):

@@ -255,6 +255,27 @@ def test_the_settings_of_the_archive_are_those_of_the_grader(container, monkeypa
     assert asked == [((str(container / "submission" / "a.py"),), 11, ("02.1", "02.3"))]
 
 
+def test_each_submission_gets_cases_of_its_own_and_the_same_ones_again(container, monkeypatch, capsys):
+    """Else an answer could be learnt by heart from what the verdicts before it say was expected."""
+    seeds = []
+
+    def grade_submission(name, paths, settings):
+        seeds.append(settings.seed)
+        return Record(name, "", GRADED, "", (Finding("02.1", "attend", "right", 1, 1),))
+
+    monkeypatch.setattr(grader, "grade_submission", grade_submission)
+    for number in (70, 71, 70):
+        told = {"id": number, "users": [{"id": 5, "email": "lee@example.org"}], "previous_submissions": []}
+        (container / "submission_metadata.json").write_text(json.dumps(told))
+        gradescope.grade(container)
+        assert f"seed: {seeds[-1]}" in capsys.readouterr().out and str(seeds[-1]) not in json.dumps(valid(container))
+    assert len(set(seeds)) == 2 and seeds[0] == seeds[2] and 11 not in seeds
+    for broken in ("{", "[]", "{}"):
+        (container / "submission_metadata.json").write_text(broken)
+        gradescope.grade(container)
+        assert seeds[-1] == 11
+
+
 def test_where_no_sandbox_works_the_instructor_decides(container, monkeypatch, capsys):
     monkeypatch.setattr(probe, "works", lambda tier: False)
     notebook(container / "submission" / "a.ipynb", ATTEND)

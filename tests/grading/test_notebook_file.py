@@ -7,7 +7,7 @@ import re
 import nbformat
 import pytest
 
-from course_lib.grading.notebook_file import LARGEST, Cell, read_cells
+from course_lib.grading.notebook_file import LARGEST, MOST_NAMES, Cell, after_running, read_cells
 from course_lib.grading.sandbox.limits import Limits
 from course_lib.grading.session import InProcessSession
 from course_lib.project import CourseError
@@ -252,3 +252,12 @@ def test_a_text_that_is_made_to_be_searched_for_hours_is_searched_at_once():
     assert imported("from " + "a" * 500_000) == set()
     assert not Cell("code cell 1", "from " + " import " * 60_000 + "x").gives("attend")
     assert Cell("code cell 1", "from einops import rearrange, einsum as e").gives("einsum")
+
+
+def test_a_name_that_was_meant_is_looked_for_among_the_first_of_very_many():
+    def told(many):
+        source = "".join(f"def attend_{number}(): 0\n" for number in range(many)) + "def atend(): 0\n"
+        return after_running("mine.py", [Cell("the file", source)], [f"attend_{n}" for n in range(many)], [])
+
+    assert told(MOST_NAMES - 1).why_missing("attend").endswith("(perhaps atend is meant for attend)")
+    assert told(MOST_NAMES).why_missing("attend").endswith("does not define attend")

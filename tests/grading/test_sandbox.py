@@ -181,6 +181,20 @@ def test_the_course_is_not_to_be_imported_and_not_to_be_read(tier):
         assert len(session.submission(ATTEND).stops) == len(sources)
 
 
+@each_tier
+def test_no_worker_of_a_file_lives_beside_another(tier, monkeypatch):
+    """Two would see each other's threads, and that in which softmax is allowed would compute it for the other."""
+    forked, ended = [], []
+    fork, end = ForkServer.fork, ForkServer.end
+    monkeypatch.setattr(ForkServer, "fork", lambda self, *given: forked.append(list(ended)) or fork(self, *given))
+    monkeypatch.setattr(ForkServer, "end", lambda self, child, *given: ended.append(child) or end(self, child, *given))
+    exercises = [ATTEND, catalogue().find_task("softmax")[0], ATTEND, catalogue().find("02.1")]
+    with SandboxedSession(for_tier(tier), "mine.ipynb", [Cell("code cell 1", "")], [], Limits()) as session:
+        for exercise in exercises:
+            session.submission(exercise)
+    assert [len(each) for each in forked] == [0, 1, 2] and len(ended) == 3
+
+
 WITHOUT_HOOK = """import os, sys, torch
 sys.__dict__["mod" + "ules"]["lockdown"].TORCH = sys.__dict__["mod" + "ules"]["lockdown"].MACHINE_CODE
 path = os.path.join(os.path.dirname(torch.__file__), "nn", "functional.py")
@@ -223,6 +237,9 @@ FIRST_CALLS = [
     "from torch.nn.utils.rnn import pad_sequence",
     "from functorch import vmap; vmap(torch.sin)(x)",
     "from einops.layers.torch import Rearrange; Rearrange('a -> a 1')(x)",
+    "from IPython.display import HTML, display; display(HTML('x'))",
+    "import matplotlib.animation, PIL.Image, tqdm.auto, sympy",
+    "import pydoc, statistics, typing_extensions, numpy.testing; numpy.linalg.svd(numpy.eye(2))",
 ]
 
 
@@ -233,6 +250,19 @@ def test_where_an_operator_is_forbidden_what_is_called_for_the_first_time_is_the
     cells = [begin, *(Cell(f"code cell {number}", each) for number, each in enumerate(FIRST_CALLS, start=1))]
     with SandboxedSession(for_tier(tier), "mine.ipynb", cells, [], Limits()) as session:
         assert [stop.sentence for stop in session.submission(exercise).stops] == []
+
+
+@each_tier
+def test_a_library_that_computes_is_imported_only_where_no_operator_is_forbidden(tier):
+    exercise, _ = catalogue().find_task("softmax")
+    sources = ["import own", "import threadpoolctl", "import pkgutil; pkgutil.resolve_name('threadpoolctl:register')"]
+    cells = [Cell(f"code cell {number}", source) for number, source in enumerate(sources, start=1)]
+    for asked, stopped in ((ATTEND, []), (exercise, ["code cell 2", "code cell 3"])):
+        with SandboxedSession(for_tier(tier), "mine.ipynb", cells, [], Limits(), modules={"own": "x = 1"}) as session:
+            stops = session.submission(asked).stops
+        assert [stop.cell.name for stop in stops] == stopped, stops
+    assert "threadpoolctl is not to be imported where an operator of torch is forbidden" in stops[0].sentence
+    assert "is not to be read where an operator of torch is forbidden" in stops[1].sentence
 
 
 @each_tier

@@ -12,6 +12,10 @@ TORCH_CELLS = {
     "aten::gru": "torch.nn.GRU",
     "aten::lstm_cell": "torch.nn.LSTMCell",
     "aten::lstm": "torch.nn.LSTM",
+    "aten::rnn_tanh_cell": "torch.nn.RNNCell",  # with half of each number, and one added, it is a gate
+    "aten::rnn_relu_cell": "torch.nn.RNNCell",
+    "aten::rnn_tanh": "torch.nn.RNN",
+    "aten::rnn_relu": "torch.nn.RNN",
     "aten::unsafe_split": "a recurrent cell of torch",
     "aten::mkldnn_rnn_layer": "a recurrent layer of torch",
 }

@@ -8,11 +8,17 @@ from course_lib.grading.checks import both, equals, gradients_equal, inputs_unch
 from course_lib.grading.exercise import Case, Exercise, Property, Task
 from course_lib.grading.problem import Problem
 
-# Whatever of torch's own computes a cross-entropy; against probabilities it calls none of the other two.
+# Whatever of torch's own computes a cross-entropy; against probabilities `cross_entropy_loss` calls none of the others.
+# The divergence is the cross-entropy less a constant, and the loss of a connectionist temporal classification is the
+# cross-entropy where no step may be blank.
 CROSS_ENTROPY = {
     "aten::cross_entropy_loss": "torch's cross_entropy",
     "aten::nll_loss_forward": "torch's cross_entropy or nll_loss",
     "aten::nll_loss2d_forward": "torch's cross_entropy or nll_loss",
+    "aten::nll_loss_backward": "torch's cross_entropy or nll_loss",
+    "aten::nll_loss2d_backward": "torch's cross_entropy or nll_loss",
+    "aten::kl_div": "torch's kl_div",
+    "aten::_ctc_loss": "torch's ctc_loss",
 }
 
 

@@ -173,8 +173,8 @@ the mean over the words => smoothing 0 changes nothing
 this averages over the vocabulary where it should sum: the probabilities sum to one already
 
 less the entropy => the loss weights every word by its target probability
-+ return torch.nn.functional.kl_div(log_probs, target_probs, reduction="none").sum(dim=-1)
-this is the divergence, the loss less the entropy of the targets (`kl_div`): its gradient is the same, its value is not
++ return (torch.xlogy(target_probs, target_probs) - target_probs * log_probs).sum(dim=-1)
+this is the divergence, the loss less the entropy of the targets: its gradient is the same, its value is not
 
 minus forgotten => smoothing 0 changes nothing
 + return einsum(target_probs, log_probs, "batch time word, batch time word -> batch time")

@@ -336,7 +336,7 @@ here the mean square stands where its root belongs
 orthogonal with epsilon too => gradient of the inputs: gain 1
 - along = (scaled * normalised).mean(dim=-1, keepdim=True)
 - of_inputs = (scaled - along * normalised) / root
-+ unit = torch.nn.functional.normalize(inputs, dim=-1)
++ unit = inputs / inputs.norm(dim=-1, keepdim=True)
 + of_inputs = (scaled - (scaled * unit).sum(dim=-1, keepdim=True) * unit) / root
 this takes off all that lies along the inputs, which is right without epsilon; with it the root grows more slowly than
 the inputs, and some gradient along them is left

@@ -684,5 +684,10 @@ EXERCISE = Exercise(
         "up to the first rejected one: its sum is their number, and also the row of p and q at which the next token "
         "stands.",
     ),
-    forbidden={"aten::multinomial": "torch.multinomial", "aten::bernoulli": "torch.bernoulli"},
+    forbidden={
+        "aten::multinomial": "torch.multinomial",
+        "aten::bernoulli": "torch.bernoulli",
+        "aten::bernoulli_": "torch.bernoulli",
+        "aten::binomial": "torch.binomial",
+    },
 )

@@ -18,6 +18,7 @@ import os
 import signal
 import socket
 import sys
+import sysconfig
 import tempfile
 import time
 import types
@@ -111,9 +112,10 @@ def main() -> None:
     for seed in (numpy.random.seed, torch.manual_seed):
         seed(0)  # each worker inherits this: the same submission gives the same answers, random ones too
     # What their first calls would import later, when it may be forbidden, or take longer than a call may: vmap its
-    # decompositions, einsum its planner, a gradient nested tensors from torch 2.15 on, and einops torch._dynamo where
-    # torch is older than 2.8.
+    # decompositions, einsum its planner, a gradient nested tensors from torch 2.15 on, einops torch._dynamo where torch
+    # is older than 2.8, and sysconfig a module that is named after this machine.
     lazy_load_decompositions()
+    sysconfig.get_config_vars()
     importlib.import_module("torch.nested._internal.nested_tensor")
     einops.rearrange(torch.ones(2, 2), "row column -> column row")
     torch.einsum("ij,jk->ik", torch.ones(2, 2), torch.ones(2, 2))

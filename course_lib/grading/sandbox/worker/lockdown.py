@@ -5,16 +5,20 @@ interpreter to read and nothing to write; and a filter of system calls, a list o
 is no new process, no network, no signal to others, no open file to write.
 """
 
+import _ctypes
 import ctypes
 import ctypes.util
 import errno
 import gc
 import itertools
+import mmap
 import os
+import platform
 import resource
 import struct
 import sys
 import warnings
+from collections.abc import Collection
 from pathlib import Path
 from types import FunctionType
 
@@ -32,6 +36,23 @@ except (ImportError, OSError, RuntimeError, TypeError):
 ctypes.util.find_library = _find_library
 
 LIBC = ctypes.CDLL(None, use_errno=True)
+
+
+def _address_of_ffi_call() -> int | None:
+    """Return where the function is through which ctypes calls all others; None where Python does not show it."""
+    try:
+        found = ctypes.CDLL(getattr(_ctypes, "__file__", None)).ffi_call
+    except (AttributeError, OSError):
+        return None
+    return ctypes.cast(found, ctypes.c_void_p).value
+
+
+# Looked up before the lock. ctypes makes a function of any number, and to call that one tells no audit hook, so the
+# hook of `shut_ctypes` alone does not shut it. There this function gets to return at its first instruction, which is
+# machine code: on another processor than these it stays as it is, and where libffi is a part of Python, as it is in
+# the builds that uv brings, nobody finds it.
+FFI_CALL = _address_of_ffi_call()
+RETURN = {"x86_64": b"\xc3"}.get(platform.machine())
 
 # prctl(2)
 PARENT_DEATH_SIGNAL, DUMPABLE, DROP_FROM_BOUNDING_SET, NO_NEW_PRIVILEGES, NAME_OF_THREAD = 1, 4, 24, 38, 15
@@ -186,6 +207,17 @@ OTHER_EDITIONS = ("torch._refs", "torch._decomp", "torch.masked", "torch.distrib
 TORCH = Path(torch.__file__).resolve().parent
 MACHINE_CODE = TORCH / "lib"
 NOT_IN_PYTHON = "torch's operators in Python are not to be used where an operator of torch is forbidden"
+# What an answer may import beside Python's own modules where an operator is forbidden, and what these import when they
+# are first used for something; the last line is what IPython needs. Many others compute as torch does, or call its
+# machine code.
+LIBRARIES = [Path(each).resolve() for each in sys.path if Path(each).name in ("site-packages", "dist-packages")]
+IMPORTABLE = """
+    torch functorch numpy einops matplotlib mpl_toolkits tqdm course_lib
+    PIL pillow contourpy cycler dateutil fontTools kiwisolver packaging pyparsing six
+    filelock fsspec jinja2 markupsafe mpmath networkx sympy typing_extensions
+    IPython asttokens decorator executing ipython_pygments_lexers jedi matplotlib_inline parso pexpect prompt_toolkit
+    psutil ptyprocess pure_eval pygments stack_data traitlets wcwidth
+"""
 # Every operator with its overloads, such as the one that writes to `out`.
 OVERLOADS: dict[str, list[str]] = {}
 for _name in torch._C._dispatch_get_all_op_names():
@@ -215,9 +247,10 @@ def _broadcast_shapes(*shapes) -> torch.Size:
 
 
 def without_texts(readable: list[str], listable: list[str]) -> tuple[list[str], list[str]]:
-    """Return for `rules` what is left of these paths without the texts of torch."""
-    shown, listed = folders.around(map(Path, readable), [TORCH])
-    return [*map(str, shown), str(MACHINE_CODE)], [*listable, *map(str, listed)]
+    """Return for `rules` what is left of these paths without the texts of torch and what is not to be imported."""
+    shown, listed = folders.around(map(Path, readable), [TORCH, *LIBRARIES])
+    inside = [each for library in LIBRARIES for each in library.iterdir() if not _is_shut(each)]
+    return [*map(str, [*shown, *inside]), str(MACHINE_CODE)], [*listable, *map(str, [*listed, *LIBRARIES])]
 
 
 def other_editions() -> list[FunctionType]:
@@ -229,18 +262,46 @@ def other_editions() -> list[FunctionType]:
     return [each for each in functions if (each.__module__ or "").startswith(OTHER_EDITIONS)]
 
 
-def _keep_shut(event: str, arguments: tuple) -> None:
-    """Refuse to import more of torch, or to open its texts: Python asks this before it does so, each time."""
-    if event == "import" and arguments[0].partition(".")[0] == "torch":
-        raise ImportError(f"{arguments[0]} is not to be imported where an operator of torch is forbidden")
-    if event == "open" and not isinstance(arguments[0], int):
-        path = Path(os.path.realpath(os.fsdecode(arguments[0])))
-        if path.is_relative_to(TORCH) and not path.is_relative_to(MACHINE_CODE):
+def _is_shut(path: Path) -> bool:
+    """Tell whether a file, or one within the library that it lies in, is not to be read where an operator is forbidden.
+
+    Of torch that is all but its machine code, which is loaded already.
+    """
+    if path.is_relative_to(TORCH):
+        return not path.is_relative_to(MACHINE_CODE)
+    within = next((path.relative_to(each).parts for each in LIBRARIES if path.is_relative_to(each)), ())
+    return bool(within) and within[0].partition(".")[0] not in IMPORTABLE.split()
+
+
+def _keep_shut(own_modules: Collection[str]) -> None:
+    """Refuse to import more of torch, and any library but the `IMPORTABLE`; and to open their files.
+
+    `own_modules` are those that a student wrote beside the answer. Python asks this before it does so, each time.
+    """
+    modules = {*IMPORTABLE.split(), *sys.stdlib_module_names, *own_modules} - {"torch"}
+
+    def refuse(event: str, arguments: tuple) -> None:
+        if event == "import":
+            name, file = arguments[:2]
+            if name.partition(".")[0] not in modules:
+                raise ImportError(f"{name} is not to be imported where an operator of torch is forbidden")
+        elif event == "open" and not isinstance(arguments[0], int):
+            file = arguments[0]
+        else:
+            return
+        # A module in machine code is loaded by a name that whoever loads it may choose.
+        if file and _is_shut(path := Path(os.path.realpath(os.fsdecode(file)))):
             raise PermissionError(f"{path} is not to be read where an operator of torch is forbidden")
+
+    sys.addaudithook(refuse)
 
 
 def shut_ctypes() -> None:
     """Refuse whatever ctypes does from now on; the locks are made with it, so this comes after the last of them."""
+    if FFI_CALL and RETURN:
+        page = ctypes.c_void_p(FFI_CALL & -mmap.PAGESIZE)
+        if LIBC.mprotect(page, mmap.PAGESIZE, mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC) == 0:
+            ctypes.memmove(FFI_CALL, RETURN, len(RETURN))
 
     def refuse(event: str, arguments: tuple) -> None:
         if event.startswith("ctypes."):
@@ -269,11 +330,12 @@ def _derive_no_graph() -> None:
         delattr(torch._C, name)
 
 
-def forbid(operators: dict[str, str], editions: list[FunctionType]) -> None:
+def forbid(operators: dict[str, str], editions: list[FunctionType], own_modules: Collection[str]) -> None:
     """Make torch refuse `operators`, by every name and from every thread of this process.
 
     `operators` maps the dispatcher's name ("aten::_softmax") to the one that people use ("torch.softmax"), or the path
-    of a function that torch writes in Python. The `editions` of all operators in Python refuse to be called as well.
+    of a function that torch writes in Python. The `editions` of all operators in Python refuse to be called as well,
+    and other libraries to be imported; a student's `own_modules` do not.
     Where functions of `torch.autograd` are among them, there are no graphs for the way back any more.
     """
 
@@ -307,5 +369,5 @@ def forbid(operators: dict[str, str], editions: list[FunctionType]) -> None:
         if hasattr(sys.modules[holder], own):
             delattr(sys.modules[holder], own)
         sys.modules[name] = None  # an import is refused
-    sys.addaudithook(_keep_shut)
+    _keep_shut(own_modules)
     torch.broadcast_shapes = torch.functional.broadcast_shapes = _broadcast_shapes

@@ -3,7 +3,7 @@
 import importlib.util
 import linecache
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from types import CodeType, ModuleType
@@ -47,12 +47,17 @@ def serve(sources: Mapping[str, str], check: Callable[[CodeType], None] = lambda
     What Python has by itself or what is installed keeps its name. `check` raises what is to be raised where a module is
     not to be run.
     """
-    own = {name: source for name, source in sources.items() if not _taken(name)}
+    own = {name: sources[name] for name in free(sources)}
     earlier = [each for each in sys.meta_path if isinstance(each, Importer)]
     # Those beside this file have short names as well, which are free for a student to use.
     for name in own.keys() | {name for each in earlier for name in each.names}:
         sys.modules.pop(name, None)
     sys.meta_path[:] = [Importer(own, check), *(each for each in sys.meta_path if each not in earlier)]
+
+
+def free(names: Iterable[str]) -> list[str]:
+    """Return those of these names that no module of Python, of the course or of what is installed has."""
+    return [name for name in names if not _taken(name)]
 
 
 def _taken(name: str) -> bool:

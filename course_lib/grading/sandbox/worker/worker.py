@@ -31,7 +31,7 @@ def work(requests: int, replies: int, output: int, lock: dict[str, Any]) -> None
     job, _ = frames.read(requests)
     lockdown.limit(job["memory"], job["seconds"])
     if job["forbidden"]:
-        lockdown.forbid(job["forbidden"], lock["editions"])
+        lockdown.forbid(job["forbidden"], lock["editions"], own_modules.free(job["modules"]))
     if lock["nobody"]:
         lockdown.become_nobody()
     if lock["privileges"]:
