@@ -69,6 +69,14 @@ def test_what_a_call_tries_is_told_as_well(seen):
     assert found == [(REFUSED, "", "it tried to read the file cases.txt")]
 
 
+def test_a_cell_that_reads_the_code_of_a_function_is_told(seen):
+    code = "layer.__closure__[0].cell_contents.__code__"
+    reads = f"def is_equivariant(layer, inputs):\n    return 'mean' in {code}.co_names\n"
+    assert (REFUSED, "", "it tried to read the code of a function") in seen(reads, exercise="03.3")[0]
+    used_by_python = "import inspect\ninspect.signature(lambda x: x)\n"
+    assert seen(used_by_python + RIGHT) == ([], 6)
+
+
 @pytest.mark.parametrize(
     ("count", "name"), [(15_000, "f'{n}\x1b[2J' + 'a' * 90"), (30, "f'{n}\x1b[2J' + 'a' * 100_000")]
 )

@@ -1,5 +1,8 @@
 """What a submission tried that the lock refuses, whether or not it caught the error: a teacher should see it.
 
+So should a teacher where a cell reads the code of a function, which nothing can refuse: of one that it was handed to
+try out, for instance.
+
 Python itself tells of each attempt (an audit hook). This is for the eye and not a lock: code that rewrites its own
 process can hide what it does, and what is told is as little to be believed as all that comes from here.
 """
@@ -30,6 +33,8 @@ def watch(readable: list[str]) -> None:
             if event == "open":
                 act = _opening(*arguments, known)
                 about = arguments[0]
+            elif event == "object.__getattr__":
+                act, about = _reading_code(arguments[1], sys._getframe(1).f_code.co_filename), ""
             else:
                 act, about = ACT.get(event), arguments[0] if arguments else ""
             if act is not None and len(_seen) < MOST:
@@ -55,3 +60,8 @@ def _opening(path: str | bytes | int, mode: str | None, flags: int, known: tuple
         return "write the file"
     own = os.path.basename(where).startswith("<")  # noqa: PTH119 (a cell, of which Python looks for the text)
     return None if own or where.startswith(known) else "read the file"
+
+
+def _reading_code(attribute: str, file: str) -> str | None:
+    """Return what it is to ask an object for this attribute; None unless a cell itself asks for code."""
+    return "read the code of a function" if attribute == "__code__" and file.startswith("<cell ") else None
