@@ -43,6 +43,18 @@ def test_no_line_of_a_text_is_a_comment_by_accident(stem):
     assert not [line for line in lines if line.startswith("%")], "MyST swallows a line that begins with a percent sign"
 
 
+HEAD_OF_A_TABLE = re.compile(r"^\|(.*)\|\n\|[-:| ]+\|$", re.MULTILINE)
+
+
+@pytest.mark.parametrize("stem", CHAPTERS)
+def test_the_head_of_a_column_has_a_word(stem):
+    heads = [
+        head for cell in cells(stem) if cell.cell_type == "markdown" for head in HEAD_OF_A_TABLE.findall(cell.source)
+    ]
+    alone = [each for head in heads for each in head.split("|") if re.fullmatch(r"\s*(\$[^$]+\$\s*)+", each)]
+    assert not alone, "a formula alone is nothing to a screen reader, before MathJax has set it"
+
+
 FOLDED = {"hide-input", "remove-input"}
 UNDERSTOOD = {"seed"}  # read by the first cell of every chapter
 
