@@ -210,7 +210,11 @@ NOT_IN_PYTHON = "torch's operators in Python are not to be used where an operato
 # What an answer may import beside Python's own modules where an operator is forbidden, and what these import when they
 # are first used for something; the last line is what IPython needs. Many others compute as torch does, or call its
 # machine code.
-LIBRARIES = [Path(each).resolve() for each in sys.path if Path(each).name in ("site-packages", "dist-packages")]
+LIBRARIES = [
+    Path(each).resolve()
+    for each in sys.path
+    if Path(each).name in ("site-packages", "dist-packages") and Path(each).is_dir()
+]
 IMPORTABLE = """
     torch functorch numpy einops matplotlib mpl_toolkits tqdm course_lib
     PIL pillow contourpy cycler dateutil fontTools kiwisolver packaging pyparsing six
