@@ -8,8 +8,11 @@ import torch
 from course_lib.grading.checks import difference
 from course_lib.grading.exercise import Case, Check
 
+# Makes a changed input once, the same tensor for every property that asks: it is then one question.
+made_once = lru_cache(maxsize=256)
 
-@lru_cache(maxsize=256)  # the same tensor for every property that asks: it is then one question
+
+@made_once
 def opposite(tensor: torch.Tensor) -> torch.Tensor:
     """Return minus a tensor."""
     return -tensor

@@ -42,7 +42,7 @@ def todays_block_beside_2017() -> Diagram:
     """
 
     def arrangement(side_by_side: bool) -> list[Part | Arrow]:
-        """Return both halves with the letters below."""
+        """Return the table with the legend, and below it both halves."""
         halves = [_half(today) for today in (False, True)]
         drawn = beside(*halves, gap=16) if side_by_side else column(*halves, gap=40)
         exchanged = _exchanges()

@@ -3,7 +3,6 @@
 import torch
 
 from course_lib.exercises.drawing import normal, sizes
-from course_lib.exercises.opaque import opaque
 from course_lib.grading.checks import Check, both
 from course_lib.grading.exercise import Case, Exercise, Given, Property, Question, Task
 from course_lib.grading.problem import Problem
@@ -57,7 +56,7 @@ def is_equivariant(layer, inputs):
 def draw_layer_and_batch(generator: torch.Generator) -> Case:
     """Draw a batch of sequences, long enough that few orders leave a ring as it is; the checks exchange the layer."""
     batch, time, d = (least + size for least, size in zip((1, 4, 2), sizes(generator, 2, 3, 2), strict=True))
-    return {"layer": opaque(SELF_ATTENTION), "inputs": normal(generator, batch, time, d)}
+    return {"layer": SELF_ATTENTION, "inputs": normal(generator, batch, time, d)}
 
 
 def tells_apart(*layers: Given, if_rejected: str = "", if_accepted: str = "") -> Check:
@@ -68,10 +67,10 @@ def tells_apart(*layers: Given, if_rejected: str = "", if_accepted: str = "") ->
     draws its orders gives answers that no known mistake gives.
     """
 
-    truths = {opaque(layer): torch.tensor(layer in EQUIVARIANT) for layer in layers}
+    truths = {layer: torch.tensor(layer in EQUIVARIANT) for layer in layers}
 
     def check(case: Case):
-        replies = yield [case, *(Question(case | {"layer": each}, expected=truth) for each, truth in truths.items())]
+        replies = yield [case, *(Question(case | {"layer": layer}, expected=truths[layer]) for layer in layers)]
         for reply in replies:
             right = bool(reply.expected)
             if bool(reply.value) != right:
@@ -91,7 +90,7 @@ def finds_any_position(case: Case):
     questions = []
     for layer in ONE_SUBTRACTED[: case["inputs"].shape[1]]:
         for _ in range(3):
-            again = case | {"layer": opaque(layer), "inputs": case["inputs"].clone()}  # else it is one question
+            again = case | {"layer": layer, "inputs": case["inputs"].clone()}  # else it is one question
             questions.append(Question(again, expected=torch.tensor(False)))
     for reply in (yield questions):
         if bool(reply.value):
@@ -244,15 +243,15 @@ EXERCISE = Exercise(
             ),
             edges=(
                 {  # one sequence of one feature: the differences of a layer in ONE_SUBTRACTED have all one sign
-                    "layer": opaque(SELF_ATTENTION),
+                    "layer": SELF_ATTENTION,
                     "inputs": torch.tensor([[[0.4], [-0.7], [1.9], [1.1], [-1.6], [0.2]]]),
                 },
                 {  # longer than any that is drawn: orders that move the first seven positions alone
-                    "layer": opaque(SELF_ATTENTION),
+                    "layer": SELF_ATTENTION,
                     "inputs": torch.tensor([[[0.9], [-0.3], [1.4], [0.1], [-1.2], [0.6], [-0.8], [1.7], [-0.5]]]),
                 },
                 {  # so many features that two entries are lost in a mean over all
-                    "layer": opaque(SELF_ATTENTION),
+                    "layer": SELF_ATTENTION,
                     "inputs": torch.linspace(-9, 9, 5 * 128).sin().view(1, 5, 128),
                 },
             ),

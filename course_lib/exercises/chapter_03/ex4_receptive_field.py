@@ -6,7 +6,6 @@ import torch
 
 from course_lib.exercises.chapter_03.ex3_permutation_test import EACH_BY_ITSELF, RUNNING_MEAN, SELF_ATTENTION
 from course_lib.exercises.drawing import normal, sizes
-from course_lib.exercises.opaque import opaque
 from course_lib.grading.checks import Check, both, difference, inputs_unchanged
 from course_lib.grading.exercise import Case, Exercise, Given, Property, Task
 
@@ -53,7 +52,7 @@ def draw_sequence_and_position(generator: torch.Generator) -> Case:
     time, d = (least + size for least, size in zip((3, 1), sizes(generator, 4, 2), strict=True))
     position = int(torch.randint(time, (), generator=generator))
     # Small, so that self-attention gives every position a weight that can be seen.
-    return {"layer": opaque(WINDOW), "inputs": normal(generator, time, d) / 2, "position": position}
+    return {"layer": WINDOW, "inputs": normal(generator, time, d) / 2, "position": position}
 
 
 def with_a_vector_of_zeros(case: Case) -> Case:
@@ -73,8 +72,7 @@ def sees(*layers: Given, change: Callable[[Case], Case] = lambda case: case) -> 
     """The answer is the reference's for every one of these layers."""
 
     def check(case: Case):
-        asked = [case if layer is case["layer"] else case | {"layer": layer} for layer in map(opaque, layers)]
-        replies = yield [change(each) for each in asked]
+        replies = yield [change(case if layer is case["layer"] else case | {"layer": layer}) for layer in layers]
         for reply in replies:
             if problem := difference(reply.arguments, reply.value, reply.expected):
                 return problem
@@ -222,9 +220,9 @@ EXERCISE = Exercise(
                 },
             ),
             edges=(
-                {"layer": opaque(WINDOW), "inputs": torch.tensor([[0.5, 0.25]]), "position": 0},  # one position
+                {"layer": WINDOW, "inputs": torch.tensor([[0.5, 0.25]]), "position": 0},  # one position
                 {
-                    "layer": opaque(WINDOW),
+                    "layer": WINDOW,
                     "inputs": torch.tensor([[0.5], [0.25], [0.5]]),
                     "position": 2,
                 },  # one feature, the last position

@@ -1,12 +1,10 @@
 """05.2: causal attention weights."""
 
-from functools import lru_cache
-
 import torch
 
 from course_lib.exercises.chapter_05._masking import FAR, masked_softmax, seen_or_lost
 from course_lib.exercises.drawing import normal, sizes
-from course_lib.exercises.responding import responds_to
+from course_lib.exercises.responding import made_once, responds_to
 from course_lib.grading.checks import both, difference, equals, inputs_unchanged, moved, sums_to
 from course_lib.grading.exercise import Case, Exercise, Property, Task
 
@@ -28,7 +26,7 @@ def draw_square_scores(generator: torch.Generator) -> Case:
     return {"scores": 2 * normal(generator, *sizes(generator, *[3] * axes), time, time)}
 
 
-@lru_cache(maxsize=256)  # the same tensor for both properties that ask: it is then one question
+@made_once
 def _turned(scores: torch.Tensor) -> torch.Tensor:
     return torch.arange(scores.shape[-1]) - scores
 

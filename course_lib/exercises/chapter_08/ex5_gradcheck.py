@@ -3,7 +3,6 @@
 import torch
 
 from course_lib.exercises.drawing import normal, sizes, uniform
-from course_lib.exercises.opaque import opaque
 from course_lib.grading.checks import both, difference, equals, inputs_unchanged
 from course_lib.grading.exercise import Case, Check, Exercise, Given, Property, Question, Task
 
@@ -277,7 +276,7 @@ def draw_point(generator: torch.Generator) -> Case:
     rows, columns = sizes(generator, 2, 2)
     inputs = normal(generator, rows, columns + 2)
     inputs[0, 0], inputs[-1, -1] = uniform(generator, 1, 2), -uniform(generator, 1, 2)
-    return {"function": opaque(CUBES), "gradient": opaque(CUBES_RIGHT), "inputs": inputs}
+    return {"function": CUBES, "gradient": CUBES_RIGHT, "inputs": inputs}
 
 
 RIGHT = (CUBES, CUBES_RIGHT), (WAVES, WAVES_RIGHT), (NORM, NORM_RIGHT)
@@ -289,7 +288,7 @@ def tells_apart(*pairs: tuple[Given, Given]) -> Check:
 
     def check(case: Case):
         replies = yield [
-            Question(case | {"function": opaque(one), "gradient": opaque(other)}, expected=truth)
+            Question(case | {"function": one, "gradient": other}, expected=truth)
             for (one, other), truth in truths.items()
         ]
         found = (difference(reply.arguments, reply.value, reply.expected) for reply in replies)
@@ -415,19 +414,19 @@ CHECK = Task(
     examples=({"function": CUBES, "gradient": CUBES_PLAIN, "inputs": torch.tensor([[1.0, 2.0, -1.0]])},),
     edges=(
         # So large that the claimed gradient, too, must be computed in float64.
-        {"function": opaque(CUBES), "gradient": opaque(CUBES_RIGHT), "inputs": torch.tensor([[10.1, -7.3, 3.7]])},
+        {"function": CUBES, "gradient": CUBES_RIGHT, "inputs": torch.tensor([[10.1, -7.3, 3.7]])},
         # A millionth is no more than a millionth.
-        {"function": opaque(FLAT), "gradient": opaque(MILLIONTH), "inputs": torch.tensor([[1.0, 2.0, -1.0]])},
+        {"function": FLAT, "gradient": MILLIONTH, "inputs": torch.tensor([[1.0, 2.0, -1.0]])},
         # The central difference, with a step of 0.00001, is off by 1.7 millionths here.
-        {"function": opaque(FAST), "gradient": opaque(FAST_RIGHT), "inputs": torch.tensor([[0.0, 0.5, -0.25]])},
+        {"function": FAST, "gradient": FAST_RIGHT, "inputs": torch.tensor([[0.0, 0.5, -0.25]])},
         # A hundred-thousandth too much in one entry of twelve is less than a millionth for each.
         {
-            "function": opaque(CUBES),
-            "gradient": opaque(CUBES_NEARLY),
+            "function": CUBES,
+            "gradient": CUBES_NEARLY,
             "inputs": torch.tensor([[1.0, 2.0, -1.0, 0.5, -0.5, 1.5], [0.25, -1.5, -2.0, 0.75, 1.25, -0.75]]),
         },
         # As many numbers as the least that is drawn, in one column.
-        {"function": opaque(WAVES), "gradient": opaque(WAVES_RIGHT), "inputs": torch.tensor([[1.5], [0.25], [-1.25]])},
+        {"function": WAVES, "gradient": WAVES_RIGHT, "inputs": torch.tensor([[1.5], [0.25], [-1.25]])},
     ),
     reference=gradient_is_right,
     properties=(

@@ -3,7 +3,6 @@
 import torch
 
 from course_lib.exercises.drawing import sizes
-from course_lib.exercises.opaque import opaque
 from course_lib.grading.checks import difference
 from course_lib.grading.exercise import Case, Check, Given, Question
 
@@ -176,7 +175,7 @@ def draw_sentences(generator: torch.Generator) -> Case:
     lengths[0] = positions
     source = torch.randint(1, VOCAB_SIZE, (batch, positions), generator=generator)
     words = torch.stack([torch.randperm(VOCAB_SIZE - 1, generator=generator)[:time] + 1 for _ in range(batch)])
-    return {"model": opaque(RIGHT), "source": source * (torch.arange(positions) < lengths), "words": words}
+    return {"model": RIGHT, "source": source * (torch.arange(positions) < lengths), "words": words}
 
 
 def tells_apart(right: tuple[Given, ...], faulty: tuple[Given, ...]) -> Check:
@@ -186,7 +185,7 @@ def tells_apart(right: tuple[Given, ...], faulty: tuple[Given, ...]) -> Check:
     batch of two.
     """
 
-    truths = {opaque(each): torch.tensor(each in right) for each in (*right, *faulty)}
+    truths = {each: torch.tensor(each in right) for each in (*right, *faulty)}
 
     def check(case: Case):
         others = truths if len(case["source"]) == 2 else {}

@@ -46,7 +46,6 @@ from course_lib.exercises.chapter_09._models import (
     draw_sentences,
     tells_apart,
 )
-from course_lib.exercises.opaque import opaque
 from course_lib.grading.checks import both, inputs_unchanged
 from course_lib.grading.exercise import Exercise, Property, Task
 
@@ -231,15 +230,11 @@ FUTURE = Task(
     ),
     edges=(
         # Three words, two steps: another word must be another one here as well.
-        {"model": opaque(THREE_WORDS_ALL), "source": THREE_SOURCES, "words": torch.tensor([[1, 1], [2, 1], [1, 1]])},
+        {"model": THREE_WORDS_ALL, "source": THREE_SOURCES, "words": torch.tensor([[1, 1], [2, 1], [1, 1]])},
         # Whatever replaces a later word, logits fall and none rises.
-        {
-            "model": opaque(TWOS),
-            "source": torch.tensor([[2], [3], [1]]),
-            "words": torch.tensor([[2, 2], [2, 2], [2, 2]]),
-        },
+        {"model": TWOS, "source": torch.tensor([[2], [3], [1]]), "words": torch.tensor([[2, 2], [2, 2], [2, 2]])},
         # Less than 0.0001 is rounding.
-        {"model": opaque(BARELY_FUTURE), "source": THREE_SOURCES, "words": torch.tensor([[1, 2], [3, 2], [4, 1]])},
+        {"model": BARELY_FUTURE, "source": THREE_SOURCES, "words": torch.tensor([[1, 2], [3, 2], [4, 1]])},
     ),
     reference=hides_the_future,
     properties=(
@@ -401,23 +396,23 @@ READS = Task(
     ),
     edges=(
         # Three words, and a single one in each source; one step.
-        {"model": opaque(THREE_WORDS), "source": torch.tensor([[1], [1], [2]]), "words": torch.tensor([[1], [2], [1]])},
+        {"model": THREE_WORDS, "source": torch.tensor([[1], [1], [2]]), "words": torch.tensor([[1], [2], [1]])},
         # Two paddings: a word behind one of them is none that a model has to read.
-        {"model": opaque(COUNTS), "source": torch.tensor([[2, 3, 1], [3, 0, 0]]), "words": torch.tensor([[1], [2]])},
+        {"model": COUNTS, "source": torch.tensor([[2, 3, 1], [3, 0, 0]]), "words": torch.tensor([[1], [2]])},
         # Whatever replaces a word of the source, logits fall and none rises.
         {
-            "model": opaque(TWOS_IN_SOURCE),
+            "model": TWOS_IN_SOURCE,
             "source": torch.tensor([[2, 2], [2, 0], [2, 2]]),
             "words": torch.tensor([[1], [2], [1]]),
         },
         # The same word twice in a source.
         {
-            "model": opaque(THREE_WORDS),
+            "model": THREE_WORDS,
             "source": torch.tensor([[1, 1], [2, 0], [2, 1]]),
             "words": torch.tensor([[1], [2], [1]]),
         },
         # Less than 0.0001 is rounding.
-        {"model": opaque(BARELY_SOURCE), "source": THREE_SOURCES, "words": torch.tensor([[1, 2], [3, 2], [4, 1]])},
+        {"model": BARELY_SOURCE, "source": THREE_SOURCES, "words": torch.tensor([[1, 2], [3, 2], [4, 1]])},
     ),
     reference=reads_the_source,
     properties=(
@@ -547,24 +542,16 @@ PADDING = Task(
     ),
     edges=(
         # Padding lowers logits and raises none; sources of one word, one step.
-        {
-            "model": opaque(PADDING_LOWERS),
-            "source": torch.tensor([[2], [3], [1]]),
-            "words": torch.tensor([[1], [2], [1]]),
-        },
+        {"model": PADDING_LOWERS, "source": torch.tensor([[2], [3], [1]]), "words": torch.tensor([[1], [2], [1]])},
         # Padding raises one logit as much as it lowers another.
-        {
-            "model": opaque(PADDING_TURNS),
-            "source": torch.tensor([[2], [3], [1]]),
-            "words": torch.tensor([[1], [2], [1]]),
-        },
+        {"model": PADDING_TURNS, "source": torch.tensor([[2], [3], [1]]), "words": torch.tensor([[1], [2], [1]])},
         # Less than 0.0001 is rounding.
         {
-            "model": opaque(BARELY_PADDING),
+            "model": BARELY_PADDING,
             "source": torch.tensor([[2, 1], [3, 1], [1, 4]]),
             "words": torch.tensor([[1], [2], [1]]),
         },
-        {"model": opaque(COUNTS), "source": torch.tensor([[2], [3], [1]]), "words": torch.tensor([[1], [2], [1]])},
+        {"model": COUNTS, "source": torch.tensor([[2], [3], [1]]), "words": torch.tensor([[1], [2], [1]])},
     ),
     reference=ignores_the_padding,
     properties=(

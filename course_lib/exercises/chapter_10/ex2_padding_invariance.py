@@ -4,7 +4,6 @@ import torch
 
 from course_lib.exercises.chapter_10._classifiers import POOLED, POSITIONS, classifier, right_for
 from course_lib.exercises.drawing import sizes
-from course_lib.exercises.opaque import opaque
 from course_lib.grading.checks import both, difference, inputs_unchanged
 from course_lib.grading.exercise import Case, Check, Exercise, Given, Property, Question, Task
 
@@ -90,7 +89,7 @@ def draw_sentences(generator: torch.Generator) -> Case:
     words = torch.zeros(len(lengths), extra + 3 + more, dtype=torch.long)
     for row, length in enumerate(lengths):
         words[row, :length] = torch.randint(1, 100, (length,), generator=generator)
-    return {"classify": opaque(NUMBERS_OF_ALL), "words": words}
+    return {"classify": NUMBERS_OF_ALL, "words": words}
 
 
 def tells_apart(right: tuple[Given, ...], wrong: tuple[Given, ...]) -> Check:
@@ -98,7 +97,7 @@ def tells_apart(right: tuple[Given, ...], wrong: tuple[Given, ...]) -> Check:
 
     So it does in every case that is drawn, with padding behind every sentence: nobody has to compute it.
     """
-    truths = {opaque(each): torch.tensor(each in right) for each in (*right, *wrong)}
+    truths = {each: torch.tensor(each in right) for each in (*right, *wrong)}
 
     def check(case: Case):
         asked = [Question(case | {"classify": each}, expected=truth) for each, truth in truths.items()]
@@ -340,13 +339,10 @@ EXERCISE = Exercise(
                 {"classify": NUMBERS_OF_WORDS, "words": torch.tensor([[6, 2, 4, 8, 0], [8, 0, 0, 0, 0]])},
             ),
             edges=(
-                {"classify": opaque(MEAN), "words": torch.tensor([[37, 5, 0]])},  # one sentence
+                {"classify": MEAN, "words": torch.tensor([[37, 5, 0]])},  # one sentence
                 # One word, and that word twice.
-                {"classify": opaque(NUMBERS_OF_ALL), "words": torch.tensor([[8, 0, 0], [8, 8, 0]])},
-                {
-                    "classify": opaque(BARELY),
-                    "words": torch.tensor([[6, 2, 0], [8, 4, 0]]),
-                },  # less than 0.0001 is rounding
+                {"classify": NUMBERS_OF_ALL, "words": torch.tensor([[8, 0, 0], [8, 8, 0]])},
+                {"classify": BARELY, "words": torch.tensor([[6, 2, 0], [8, 4, 0]])},  # less than 0.0001 is rounding
             ),
             reference=ignores_padding,
             properties=(

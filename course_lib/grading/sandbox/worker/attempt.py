@@ -38,8 +38,15 @@ class Given:
     source: str
 
     def made(self) -> Callable:
-        """Return the function itself, which does not carry its title: a learner is given this."""
-        return eval(_compiled(self.source), {"torch": torch})
+        """Return a function that does what was asked for, but does not carry its title: a learner is given this.
+
+        Its own code is the same whatever it does, so that no word and no constant of it tells. Who walks into the
+        closure has read the function, not tried it.
+        """
+        hidden = eval(_compiled(self.source), {"torch": torch})
+        if not callable(hidden):  # several functions in a list: experts, which nobody has to find out about
+            return hidden
+        return lambda *arguments, **named: hidden(*arguments, **named)
 
     def __call__(self, *arguments: Any) -> Any:
         """Call the function: a reference and a check may use what is given as it is."""
