@@ -13,7 +13,9 @@ import torch
 
 from course_lib.grading.catalogue import catalogue
 from course_lib.grading.engine import ASKED_AGAIN, judge_task, plan_for
+from course_lib.grading.grader import Settings, grade_submission
 from course_lib.grading.notebook_file import Cell
+from course_lib.grading.records import GRADED
 from course_lib.grading.sandbox import probe, tiers
 from course_lib.grading.sandbox.conversation import Conversation, WorkerStopped
 from course_lib.grading.sandbox.fork_server import CannotStart, ForkServer, for_tier
@@ -250,6 +252,16 @@ def test_where_an_operator_is_forbidden_what_is_called_for_the_first_time_is_the
     cells = [begin, *(Cell(f"code cell {number}", each) for number, each in enumerate(FIRST_CALLS, start=1))]
     with SandboxedSession(for_tier(tier), "mine.ipynb", cells, [], Limits()) as session:
         assert [stop.sentence for stop in session.submission(exercise).stops] == []
+
+
+@each_tier
+@pytest.mark.parametrize("name", ["softmax_from_another_library", "softmax_from_a_library_named_in_a_text"])
+def test_the_softmax_of_another_library_earns_nothing_however_long_its_import_may_take(tier, name, tmp_path):
+    """The limits of the battery are so short that an import of scipy alone would be stopped."""
+    path = tmp_path / "mine.py"
+    path.write_text((Path(__file__).parent / "battery" / f"{name}.py.txt").read_text(encoding="utf-8"))
+    record = grade_submission("mine.py", (str(path),), Settings(1, ("00.2",), Limits(wall=30.0, step=15.0), tier))
+    assert (record.status, record.earned) == (GRADED, 0)
 
 
 @each_tier
