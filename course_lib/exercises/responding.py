@@ -1,12 +1,15 @@
 """That an answer responds to its inputs: a constant would have locality, and rows that sum to one, for nothing."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import lru_cache
 
 import torch
 
 from course_lib.grading.checks import difference
 from course_lib.grading.exercise import Case, Check
+
+SAME = "before this change the answer was the same, so it has this property for nothing"
 
 # Makes a changed input once, the same tensor for every property that asks: it is then one question.
 made_once = lru_cache(maxsize=256)
@@ -29,6 +32,7 @@ def responds_to(change: Callable[[Case], Case | None], what: str) -> Check:
         replies = yield [] if changed is None else [case, changed]
         if not replies or not torch.equal(replies[0].value, replies[1].value):
             return None
-        return difference(case, replies[1].value, replies[1].expected, after=what)
+        problem = difference(case, replies[1].value, replies[1].expected, after=what)
+        return problem and replace(problem, note=SAME)
 
     return check

@@ -4,6 +4,7 @@ import pytest
 import torch
 from torch.nn.functional import one_hot
 
+from course_lib.exercises.responding import SAME
 from course_lib.grading.call import in_process
 from course_lib.grading.catalogue import catalogue
 from course_lib.grading.engine import judge_task
@@ -38,7 +39,9 @@ def test_what_does_not_respond_to_its_inputs_earns_nothing(id, answer):
     exercise = COURSE.find(id)
     (task,) = exercise.tasks
     for seed in range(2):
-        assert judge_task(exercise, task, in_process(answer, task, exercise.forbidden), seed).earned == 0
+        result = judge_task(exercise, task, in_process(answer, task, exercise.forbidden), seed)
+        assert result.earned == 0
+        assert any(each.problem and each.problem.note == SAME for each in result.verdicts)
 
 
 def test_points_for_a_part_are_kept():
