@@ -236,9 +236,10 @@ def test_two_heads_find_what_followed_the_same_word():
     mask = torch.ones(5, 5).tril().bool()
     first = (4 * torch.eye(5).roll(1, dims=0)).where(mask, -torch.inf).softmax(dim=-1)
     previous = first @ token
-    second = (4 * token @ previous.T).where(mask, -torch.inf).softmax(dim=-1)
+    scores = 4 * token @ previous.T
+    second = scores.where(mask, -torch.inf).softmax(dim=-1)
     shown = [word for word in words(induction_head()) if "." in word and word.strip("0123456789.") == ""]
-    drawn = [number(each) for tensor in (previous, second @ token) for each in tensor.flatten().tolist()]
+    drawn = [number(each) for tensor in (previous, scores[4], second @ token) for each in tensor.flatten().tolist()]
     drawn += [number(each) for weights in (first, second) for each in weights[mask].tolist()]
     assert sorted(shown) == sorted(each for each in drawn if "." in each)
     assert (second @ token)[4].argmax() == 2 and second[
