@@ -4,9 +4,9 @@ import torch
 
 from course_lib.attention import scaled_dot_product_attention
 from course_lib.data.running_example import TOKENS, W_K, W_O, W_Q, W_V, X
-from course_lib.diagrams import Arrow, Diagram, Group, Part, arrow, beside, box, bracket, matrix, number, text
-from course_lib.diagrams.arrows import SPACE
-from course_lib.diagrams.svg import line_of_text, rectangle
+from course_lib.diagrams import Arrow, Diagram, Group, Part, arrow, beside, box, bracket, number, text
+from course_lib.diagrams.matrices import CELL, SHADE
+from course_lib.diagrams.svg import line_of_text, rectangle, short
 from course_lib.multi_head import merge_heads, split_heads
 from course_lib.normalisation import layer_norm_step_by_step
 
@@ -14,6 +14,9 @@ W_1 = torch.tensor([[1.0, 0, 0, -1], [0, 1, 1, 0], [0, 1, 0, 1], [0, 0, -1, 1]])
 W_2 = torch.tensor([[1.0, 0, 0, 1], [0, 1, 0, 0], [0, 0, 1, 0], [1, 0, 0, 0]])  # (d_model, d_hidden)
 FOLLOWED = TOKENS.index("itself")
 NAMES = {"norm": "layer norm", "attention": "self-attention", "feed_forward": "feed-forward"}
+SIGNS = ("①", "②", "③", "④", "⑤", "⑥⑦", "⑧")  # the steps of the pencil, in pre-norm
+CELL_OF_VECTOR, STEP = 50, 18  # pixels: width of an entry; between what stands above one another
+VECTOR, LINE_AT, BRANCH = 4 * CELL_OF_VECTOR, 20, 42  # width of a vector; where the stream runs; where branches begin
 UNIT, BLOCKS, ADDED = 26, 4, 0.5  # pixels for a length of 1; how many blocks; what a sublayer adds, in lengths
 
 
@@ -64,41 +67,52 @@ def pre_and_post_norm() -> Diagram:
     done = _steps_of_both_orders()
 
     def tower(order: str) -> Group:
-        """Return a block, upward: each step in a box, what comes out of it above, and two lines around.
+        """Return a block, upward: the stream as one straight line at the left, with what stands on it; the branches.
 
         What stands on the residual stream has its colour: in post-norm the norms, too.
         """
-        ends = "+" if order == "pre" else "norm"  # the last step of each sublayer
-        role = {"+": "memory", "norm": "plain" if order == "pre" else "memory"}
-        parts: list[Part] = [text(f"x of “{TOKENS[FOLLOWED]}”")]
-        drawn: list[Part | Arrow] = []
-        sums, leaves = [], []
-        for name, vectors in done[order]:
+        steps: list[tuple[Part, bool]] = []  # each box and each vector, and whether it stands on the stream
+        notes: list[Part] = []
+        height = 0.0
+        for (name, vectors), sign in zip(done[order], SIGNS, strict=True):
+            on_stream = name in ("input", "+") or (name == "norm" and order == "post")
+            left, role = (0.0, "memory") if on_stream else (BRANCH, "plain")
             if name != "input":
-                step = _plus() if name == "+" else box(NAMES[name], role.get(name, "plain"), 130)
-                parts.append(step.above(parts[-1], 20))
-                sums += [step] if name == "+" else []
-            row = matrix(vectors[FOLLOWED : FOLLOWED + 1], "memory" if name == "input" else role.get(name, "plain"))
-            parts.append(row.above(parts[-1], 6 if name == "input" else 20))
-            leaves += [row] if name in ("input", ends) else []
-        drawn += [arrow(one, other) for one, other in zip(parts[1:], parts[2:], strict=False)]
-        outside = min(part.bounds[0] for part in parts) - 12  # where the lines around run
-        for row, total in zip(leaves, sums, strict=False):
-            around = arrow(row, total, "", "memory", ("left", "left"))
-            around.reach = min(row.bounds[0], total.bounds[0]) - SPACE - outside
-            drawn.append(around)
-        title = text(f"{order}-norm", strong=True).above(parts[-1], 14)
-        return Group([*parts, *drawn, title])
+                step = _plus() if name == "+" else box(NAMES[name], role, 130)
+                middle = LINE_AT if name == "+" else left + (step.width if on_stream else VECTOR) / 2
+                height -= step.height + STEP
+                steps.append((step.move(middle - step.width / 2, height), on_stream))
+            row = _vector(vectors[FOLLOWED], role)
+            height -= row.height + (STEP if name != "input" else 0)
+            steps.append((row.move(left, height), on_stream))
+            if order == "pre":
+                notes.append(text(sign).right_of(row, 4))
+        drawn: list[Part | Arrow] = []
+        last = steps[0][0]  # the last one on the stream so far
+        for (one, from_stream), (other, to_stream) in zip(steps, steps[1:], strict=False):
+            if to_stream:
+                bottom, top = last.bounds[1], other.bounds[3]
+                drawn.append(_stream(bottom - top).move(LINE_AT, top))
+                last = other
+            if from_stream and not to_stream:
+                start = Part(0, 0).move(other.middle[0], one.bounds[1])
+                drawn += [start, arrow(start, other, sides=("top", "bottom"))]
+            elif not from_stream:
+                drawn.append(arrow(one, other, sides=("top", "right" if to_stream else "bottom")))
+        name = text(f"x of “{TOKENS[FOLLOWED]}”").below(steps[0][0], 4)
+        whole = Group([name, *(part for part, _ in steps), *notes, *drawn])
+        return Group([whole, text(f"{order}-norm", strong=True).above(steps[-1][0], 14)])
 
     def legend() -> list[Part]:
         swatch = Part(26, 16, rectangle(0, 0, 26, 16, "memory", 0.25, 0.8))
-        return [swatch, text("on the residual stream\n(grey: on the branch)").right_of(swatch, 8)]
+        return [swatch, text("on the residual stream\n(grey: on a branch)").right_of(swatch, 8)]
 
     def arrangement(side_by_side: bool) -> list[Part | Arrow]:
         """Return both towers with the legend below."""
         left, right = tower("pre"), tower("post")
         if side_by_side:
-            right.right_of(left, 70)
+            right.right_of(left, 50)
+            right.move(0, left.bounds[3] - right.bounds[3])  # both begin on one level
         else:
             right.below(left, 50)
         return [left, right, Group(legend()).below(Group([left, right]), 16)]
@@ -109,12 +123,11 @@ def pre_and_post_norm() -> Diagram:
 
     return Diagram(
         "The transformer block with the norm before, and after, each sublayer",
-        "Two towers, to be read from below. Both begin with the vector of “itself”, 1, 0, 0 and 2, and have two "
-        "sublayers, self-attention and feed-forward, each followed by a plus sign. A line leads around each sublayer "
-        "to its plus sign: the residual connection. Left, pre-norm: a layer norm stands before each sublayer, inside "
-        f"of the line, so that the line meets only sums. The output is {read_out('pre')}. Right, post-norm: a layer "
-        "norm stands after each plus sign, so that the stream itself passes through it. The output is "
-        f"{read_out('post')}.",
+        "Two towers, to be read from below. In each, the residual stream is a straight line upward from the vector of "
+        "“itself”, 1, 0, 0 and 2. Two branches leave it, through self-attention and through feed-forward, and each "
+        "ends in a plus sign on the line. Left, pre-norm: a layer norm begins each branch, and on the line stand only "
+        f"sums. The output is {read_out('pre')}. Right, post-norm: a layer norm stands on the line after each plus "
+        f"sign, so that the stream itself passes through it. The output is {read_out('post')}.",
         arrangement(side_by_side=True),
         narrow=arrangement(side_by_side=False),
     )
@@ -159,9 +172,18 @@ def residual_stream_of_four_blocks() -> Diagram:
         return Group([drawn_lane, title])
 
     def legend() -> Part:
-        swatch = rectangle(0, 2, 26, 16, "memory", 0.75, 0.9)
-        words = "what is left of the input x"
-        return Part(34 + text(words).width, 20, swatch + line_of_text(34, 15, words, "start"))
+        drawn, lines = (
+            "",
+            (
+                (0.75, "what is left of the input x; the number"),
+                (None, "below is its fraction of the stream"),
+                (0.08, "what the sublayers added"),
+            ),
+        )
+        for at, (shade, words) in enumerate(lines):
+            drawn += rectangle(0, 22 * at + 2, 26, 16, "memory", shade, 0.9) if shade else ""
+            drawn += line_of_text(34, 22 * at + 15, words, "start")
+        return Part(34 + max(text(words).width for _, words in lines), 66, drawn)
 
     def arrangement(width: float, gap: float) -> list[Part | Arrow]:
         """Return both lanes, one above the other, and the legend."""
@@ -182,6 +204,22 @@ def residual_stream_of_four_blocks() -> Diagram:
         arrangement(width=40, gap=24),
         narrow=arrangement(width=28, gap=9),
     )
+
+
+def _vector(entries: torch.Tensor, role: str) -> Part:
+    """Draw a vector as a row whose entries have one width in the whole drawing."""
+    drawn, largest = "", float(entries.abs().max())
+    for at, entry in enumerate(entries.tolist()):
+        shade = 0.04 + SHADE * abs(entry) / largest
+        drawn += rectangle(at * CELL_OF_VECTOR, 0, CELL_OF_VECTOR, CELL, role, shade, 0.55)
+        drawn += line_of_text((at + 0.5) * CELL_OF_VECTOR, CELL / 2 + 5, number(entry))
+    return Part(CELL_OF_VECTOR * len(entries), CELL, drawn)
+
+
+def _stream(length: float) -> Part:
+    """Draw a piece of the residual stream, upward."""
+    line = f'<path class="line" d="M0 {short(length)}V7" style="stroke:var(--memory);stroke-width:4px"/>'
+    return Part(0, length, line + '<polygon points="0,1 5,10 -5,10" style="fill:var(--memory)"/>')
 
 
 def _plus() -> Part:

@@ -1,22 +1,24 @@
-"""Multi-head attention on the running example: two heads of width 2, W_o, and what a wrong split does."""
+"""Multi-head attention on the running example: two heads of width 2, W_o, and what the wrong split does."""
 
 import torch
 
 from course_lib.attention import scaled_dot_product_attention
-from course_lib.data.running_example import TOKENS, W_O, K, Q, V
+from course_lib.data.running_example import TOKENS, W_O, K, Q, V, X
 from course_lib.diagrams import Arrow, Diagram, Group, Part, arrow, beside, column, frame, matrix, text
 from course_lib.diagrams.matrices import CELL
 from course_lib.diagrams.pieces import PIECE, pieces
+from course_lib.diagrams.svg import rectangle
 from course_lib.multi_head import merge_heads, split_heads
 
 HEADS = 2
 DOWN = ("bottom", "top")
 LAST = len(TOKENS) - 1  # "itself", the row that the chapter follows
 NUMBERS = "₁₂"
+CUT = "stroke:var(--ink);stroke-width:3px"  # the line between two heads
 
 
 def two_heads_step_by_step() -> Diagram:
-    """Draw Chapter 6: Q, K and V are split, each head attends, the averages are concatenated and multiplied by W_o.
+    """Draw Chapter 6: X gives Q, K and V; each head attends with its columns; the averages meet the transpose of W_o.
 
     >>> print(two_heads_step_by_step().description[-84:])
     “itself” reads “cat” with head 1 (weight 0.73) and “sees” with head 2 (weight 0.76).
@@ -26,14 +28,21 @@ def two_heads_step_by_step() -> Diagram:
     joined = merge_heads(found)  # (time, d_model)
     output = joined @ W_O.T  # (time, d_model)
 
-    def whole(gap: float, named: bool) -> tuple[Group, list[Part]]:
-        """Return Q, K and V side by side, and for each the line between the columns of the heads."""
+    def whole(gap: float, named: bool) -> tuple[Group, list[Part], list[Part | Arrow]]:
+        """Return Q, K and V side by side, the line between the heads in each, and X above with its arrows."""
         drawn = [
             matrix(each, role, name, TOKENS if named and name == "Q" else (), highlight=LAST if name == "Q" else None)
             for each, role, name in ((Q, "query", "Q"), (K, "key", "K"), (V, "value", "V"))
         ]
         beside(*drawn, gap=gap)
-        return Group(drawn), [_cut(each) for each in drawn]
+        x = matrix(X, "plain", "X", TOKENS if named else (), highlight=LAST).above(drawn[1], 48)
+        made: list[Part | Arrow] = [
+            arrow(x, each, f"W_{name}\u200bᵀ" if named else "", role, DOWN)
+            for each, name, role in zip(drawn, "qkv", ("query", "key", "value"), strict=True)
+        ]
+        if not named:  # no room at the arrows
+            made.append(text("\n".join(f"{name.upper()} = X W_{name}\u200bᵀ" for name in "qkv")).right_of(x, 14))
+        return Group(drawn), [_cut(each) for each in drawn], [x, *made]
 
     def head(number: int, named: bool) -> tuple[Group, Part]:
         """Return the frame of one head with all that is in it, and its output."""
@@ -59,36 +68,41 @@ def two_heads_step_by_step() -> Diagram:
         first = 1 + number * Q.shape[1] // HEADS
         return Group([frame([inside], f"head {number + 1}: columns {first} and {first + 1}", 10), inside]), y
 
-    def last(gap: float, narrow: bool) -> tuple[Part, Part, Part, Part]:
-        """Return the concatenation, the line between the heads in it, W_o and the output."""
-        both = matrix(joined, "value", "[Y₁ Y₂]", TOKENS, highlight=LAST)
-        cut = _cut(both)
-        w_o = matrix(W_O, title="W_o")
-        y = matrix(output, "value", "Y", TOKENS if narrow else (), highlight=LAST)
+    def last(gap: float, narrow: bool) -> tuple[Group, Part, Part]:
+        """Return [Y₁ Y₂] × W_oᵀ = Y; the concatenation; and the output."""
+        both = matrix(joined, "value", "[Y₁ Y₂]", () if narrow else TOKENS, highlight=LAST)
+        w_o = matrix(W_O.T, title="W_o\u200bᵀ").right_of(both, gap)
+        times = text("×").right_of(both, 0)
+        times.move((both.body[2] + w_o.body[0]) / 2 - times.middle[0], 0)
+        y = matrix(output, "value", "Y", highlight=LAST)
+        equals = text("=")
         if narrow:
-            y.below(both, gap)
-            w_o.right_of(both, 24)
+            y.below(both, 40)
+            equals.move(y.body[0] - 20 - equals.middle[0], (y.body[1] + y.body[3]) / 2 - equals.middle[1])
         else:
-            y.right_of(both, gap)
-            w_o.right_of(y, 40)
-        return both, cut, w_o, y
+            y.right_of(w_o, gap)
+            equals.right_of(w_o, 0).move((w_o.body[2] + y.body[0]) / 2 - equals.width / 2 - w_o.bounds[2], 0)
+        left, top, right, bottom = w_o.body
+        column_ = Part(CELL, bottom - top, rectangle(0, 0, CELL, bottom - top, "ink", 0, 1, 2.5, 3))
+        column_.move(right - CELL, top)
+        across = Part(right - left, 0, f'<path class="line" d="M0 0H{right - left}" style="{CUT}"/>')
+        across.move(left, (top + bottom) / 2)
+        return Group([both, _cut(both), times, w_o, across, column_, equals, y]), both, y
 
     def parts(narrow: bool) -> list[Part | Arrow]:
-        three, cuts = whole(6 if narrow else 30, named=not narrow)
+        three, cuts, before = whole(6 if narrow else 30, named=not narrow)
         (one, first), (other, second) = (head(number, named=number == 0 and not narrow) for number in range(HEADS))
-        both, cut, w_o, y = last(44 if narrow else 96, narrow)
+        end, both, _ = last(28 if narrow else 34, narrow)
         heads = column(one, other, gap=34) if narrow else beside(one, other, gap=8)
-        top = Group([three, *cuts])
-        top.above(heads, 46)
+        top = Group([three, *cuts, *before])
+        top.move(0, heads.bounds[1] - 46 - top.bounds[3])
         top.move(heads.middle[0] - three.middle[0], 0)
-        end = Group([both, cut, w_o, y])
         end.below(heads, 50)
         if narrow:
-            end.move(three.bounds[0] - end.bounds[0], 0)
-        product = arrow(both, y, "[Y₁ Y₂] W_o\u200bᵀ" if narrow else "× W_o\u200bᵀ", "value", DOWN if narrow else None)
-        drawn: list[Part | Arrow] = [*top.parts, one, other, both, cut, w_o, y, product]
+            end.move(heads.bounds[0] - end.bounds[0], 0)
+        drawn: list[Part | Arrow] = [*top.parts, one, other, end]
         if narrow:
-            note = text(f"rows of all: {', '.join(TOKENS)}").above(three, 10)
+            note = text(f"rows of all: {', '.join(TOKENS)}").above(top, 10)
             under = Part(0, 0).move(both.middle[0], heads.bounds[3])
             drawn += [note, arrow(three, one, "split", sides=DOWN)]
             drawn += [under, arrow(under, both, "concatenate Y₁ and Y₂", "value", DOWN)]
@@ -99,18 +113,19 @@ def two_heads_step_by_step() -> Diagram:
 
     return Diagram(
         "Multi-head attention, step by step, with two heads",
-        "Q, K and V of the four tokens, each 4 by 4, are cut into two halves of two columns. Head 1 gets the columns 1 "
-        "and 2 of all three, head 2 the columns 3 and 4. Each head has its own 4 by 4 weights A and its own output, 4 "
-        "by 2. The two outputs side by side are 4 by 4. Multiplied by the transpose of W_o they are the output Y. The "
-        f"last row is framed: “itself” reads “cat” with head 1 (weight {weights[0, LAST, 1]:.2f}) and “sees” with head "
-        f"2 (weight {weights[1, LAST, 2]:.2f}).",
+        "X, a row of four numbers for each of the four tokens, is projected to Q, K and V, each 4 by 4. They are cut "
+        "into two halves of two columns. Head 1 gets the columns 1 and 2 of all three, head 2 the columns 3 and 4. "
+        "Each head has its own 4 by 4 weights A and its own output, 4 by 2. The two outputs side by side are 4 by 4. "
+        "Multiplied by the transpose of W_o, which is drawn, they are the output Y. The last row is framed: “itself” "
+        f"reads “cat” with head 1 (weight {weights[0, LAST, 1]:.2f}) and “sees” with head 2 (weight "
+        f"{weights[1, LAST, 2]:.2f}).",
         parts(narrow=False),
         narrow=parts(narrow=True),
     )
 
 
 def right_and_wrong_halves() -> Diagram:
-    """Draw Chapter 6: which words each of two heads reads, after the right split and after a `view` alone.
+    """Draw Chapter 6: which words each of two heads reads, after the right split and after the wrong one.
 
     >>> print(right_and_wrong_halves().description[-73:])
     Head 1 reads the, the, cat and cat; head 2 sees, sees, itself and itself.
@@ -146,8 +161,8 @@ def right_and_wrong_halves() -> Diagram:
 
     def panels() -> tuple[Group, Group]:
         return (
-            panel("split", "✓ split: each head gets a\nhalf of every word"),
-            panel("view", "✗ view: each head gets both\nhalves of two words"),
+            panel("split", "✓ right split: each head\ngets a half of every word"),
+            panel("view", "✗ wrong split: each head\ngets two whole words"),
         )
 
     left, right = panels()
@@ -164,11 +179,11 @@ def right_and_wrong_halves() -> Diagram:
         for name, split in splits.items()
     }
     return Diagram(
-        "What two heads read after the right split, and after a view alone",
+        "What two heads read after the right split, and after the wrong one",
         "Two tables with the four words in rows, each vector in two halves of two numbers, in the shade of the head "
         "that gets them. Below, for each head, the words that stand at its positions 1 to 4. Left, the right split: "
-        f"the left halves are head 1's, the right halves head 2's. {listed['split']}. Right, the wrong view: the upper "
-        f"two rows are head 1's, the lower two head 2's. {listed['view']}.",
+        f"the left halves are head 1's, the right halves head 2's. {listed['split']}. Right, the wrong split: the "
+        f"upper two rows are head 1's, the lower two head 2's. {listed['view']}.",
         [left, right],
         narrow=[above, below],
     )
@@ -177,5 +192,5 @@ def right_and_wrong_halves() -> Diagram:
 def _cut(drawn: Part) -> Part:
     """Return the line between the columns of two heads, where the matrix stands now."""
     left, top, right, bottom = drawn.body
-    line = f'<path class="line" d="M0 0V{bottom - top}" style="stroke:var(--ink);stroke-width:3px"/>'
+    line = f'<path class="line" d="M0 0V{bottom - top}" style="{CUT}"/>'
     return Part(0, bottom - top, line).move((left + right) / 2, top)

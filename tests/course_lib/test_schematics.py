@@ -19,6 +19,7 @@ from course_lib.schematics.attention import (
     self_and_cross_attention,
     token_of_three_parts,
 )
+from course_lib.schematics.axes import broadcasting_two_ways, einsum_as_loops, transpose_against_reshape
 from course_lib.schematics.beam import beam_as_a_tree
 from course_lib.schematics.block import W_1, W_2, pre_and_post_norm, residual_stream_of_four_blocks
 from course_lib.schematics.bottleneck import QUERY as FIRST_QUERY
@@ -98,7 +99,7 @@ def test_each_drawing_is_described_and_fits_the_column_of_the_book(name):
         two_heads_step_by_step,
         *(sinusoids_are_added, arrows_keep_their_angle),
         *(todays_block_beside_2017, routing_to_experts),
-        scores_to_softmax,
+        *(scores_to_softmax, transpose_against_reshape, einsum_as_loops, broadcasting_two_ways),
         *(pre_and_post_norm, residual_stream_of_four_blocks),
         *(self_attention_of_one_token, self_attention_without_parameters, self_attention_of_permuted_rows),
         one_vector_or_attention,
@@ -318,6 +319,18 @@ def test_both_orders_of_the_block_end_where_the_library_ends(order, tower):
     shown = [word for word in words(pre_and_post_norm()) if re.fullmatch(r"−?[0-9.]+", word)]
     length = len(shown) // 2
     assert shown[tower * length : (tower + 1) * length][-4:] == output
+
+
+@pytest.mark.parametrize("narrow", [False, True])
+def test_the_residual_stream_is_one_straight_line_in_both_orders(narrow):
+    drawn = pre_and_post_norm()
+    towers = (drawn.narrow if narrow else drawn.wide).parts[:2]
+    for tower, pieces in zip(towers, (4, 6), strict=True):  # to each sum and from it; in post-norm to each norm, too
+        stream = [part for part in tower.parts[0].parts if isinstance(part, Part) and "stroke-width:4px" in part.draw()]
+        assert len(stream) == pieces + (2 if tower is towers[1] else 0)
+        assert len({part.left for part in stream}) == 1
+        ends = [(part.bounds[1], part.bounds[3]) for part in stream]
+        assert all(top < bottom for top, bottom in ends) and ends == sorted(ends, reverse=True)
 
 
 def test_both_orders_of_the_block_have_the_same_parts_in_another_order():
@@ -544,10 +557,13 @@ def test_two_heads_show_all_that_a_pencil_needs_and_each_its_own_average():
     weights = [torch.softmax(Q[:, own] @ K[:, own].T / 2**0.5, dim=-1) for own in (slice(2), slice(2, 4))]
     found = [weights[0] @ V[:, :2], weights[1] @ V[:, 2:]]
     joined = torch.cat(found, dim=-1)
-    drawn = (Q, K, V, Q, K, V, *weights, *found, joined, W_O, joined @ W_O.T)  # Q, K and V whole and in halves
+    drawn = (X, Q, K, V, Q, K, V, *weights, *found, joined, W_O, joined @ W_O.T)  # Q, K and V whole and in halves
     shown = [word for word in words(two_heads_step_by_step()) if word.strip("−0123456789.") == ""]
     assert sorted(shown) == sorted(number(entry) for tensor in drawn for entry in tensor.flatten().tolist())
     assert [number(each) for each in joined[3].tolist()] == ["2.38", "0.40", "1.52", "0.41"]
+    last = joined @ W_O.T  # each matrix is drawn as it is multiplied: [Y₁ Y₂] W_oᵀ = Y
+    in_order = [number(entry) for tensor in (joined, W_O.T, last) for entry in tensor.flatten().tolist()]
+    assert shown[-len(in_order) :] == in_order
 
 
 def test_the_two_memories_hold_and_move_what_the_page_counts():
@@ -605,6 +621,31 @@ def test_scores_become_weights_at_each_temperature_with_all_that_a_pencil_needs(
     assert sorted(drawn) == sorted(["0", "4", "3", "2", *exponentials, *weights])
     assert all(any(total in each for each in shown) for total in ("÷ sum 15.6", "÷ sum 83.1", "÷ sum 3440")) or narrow
     assert all(any(total in each for each in shown) for total in ("÷ 15.6", "÷ 83.1", "÷ 3440")) or not narrow
+
+
+@pytest.mark.parametrize("narrow", [False, True])
+def test_a_transpose_reads_the_memory_in_another_order_and_a_reshape_cuts_it(narrow):
+    shown = [word for word in words(transpose_against_reshape(), narrow) if re.fullmatch(r"\d+ \d+", word)]
+    tokens, right, wrong = shown[:6], shown[6:12], shown[12:]
+    assert tokens == wrong == ["0 1", "2 3", "4 5", "6 7", "8 9", "10 11"]  # in reading order, the same memory
+    assert right == [token for pair in zip(tokens[:3], tokens[3:], strict=True) for token in pair]
+    assert [word for word in words(transpose_against_reshape(), narrow) if word.isdigit()] == [*map(str, range(12))]
+
+
+@pytest.mark.parametrize("narrow", [False, True])
+def test_the_einsum_shows_both_factors_and_all_sums(narrow):
+    queries = Q[2:]  # sees, itself
+    shown = [word for word in words(einsum_as_loops(), narrow) if word.isdigit()]
+    assert shown == [number(each) for tensor in (queries, K, queries @ K.T) for each in tensor.flatten().tolist()]
+    assert "0 · 0 + 2 · 2 + 2 · 2 + 3 · 0 = 8" in words(einsum_as_loops(), narrow)
+
+
+@pytest.mark.parametrize("narrow", [False, True])
+def test_broadcasting_repeats_along_the_axis_that_the_title_says(narrow):
+    shown = [int(word) for word in words(broadcasting_two_ways(), narrow) if word.isdigit()]
+    x, v = torch.arange(1, 10).reshape(3, 3), torch.tensor([10, 20, 30])
+    for panel, added in ((shown[:27], v.expand(3, 3)), (shown[27:], v[:, None].expand(3, 3))):
+        assert panel == torch.stack([x, added, x + added]).flatten().tolist()
 
 
 class Constant(torch.nn.Module):
