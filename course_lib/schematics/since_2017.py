@@ -3,13 +3,13 @@
 import torch
 
 from course_lib.data.running_example import TOKENS, X
-from course_lib.diagrams import Arrow, Diagram, Group, Part, arrow, beside, box, column, matrix, number, text
+from course_lib.diagrams import Arrow, Diagram, Group, Part, arrow, beside, box, matrix, number, text
 from course_lib.diagrams.svg import hatch, line_of_text, lines_of_text, rectangle, text_height, text_width
 from course_lib.mixture import Router, count_choices
 
 HEADS, GROUPS = 4, 2  # heads of queries, and today as many of keys and values
 WIDTH, STREAM, FIRST, LAST = 332, 63, 100, 326  # pixels: a half, its residual stream, and where its branches are
-FEED_FORWARD, SQUARE, ROW, GAP = 140, 15, 28, 18  # pixels
+FEED_FORWARD, SQUARE, ROW, GAP = 140, 15, 28, 15  # pixels
 DOWN = ("bottom", "top")
 BADGE, DRAWN = 18, 0.96  # pixels; how wide a text is, in parts of its largest width
 NORM = "light-dark(#a8123e, #ff93a8)"
@@ -36,31 +36,40 @@ MADE = torch.tensor([[2.0, 0, 1, 0], [0, 4, 1, 0]])  # (chosen, d_model): what i
 def todays_block_beside_2017() -> Diagram:
     """Draw Chapter 16: the block of 2017 and today's at one scale; a table at the top says what was exchanged for what.
 
+    On a telephone, today's stands alone, and dashed parts stand where 2017 had a part that is gone.
+
     >>> drawn = todays_block_beside_2017().svg()
     >>> drawn.count(">LayerNorm<"), drawn.count(">RMSNorm<"), drawn.count("causal softmax attention<")
     (2, 3, 2)
     """
 
     def arrangement(side_by_side: bool) -> list[Part | Arrow]:
-        """Return the table with the legend, and below it both halves."""
-        halves = [_half(today) for today in (False, True)]
-        drawn = beside(*halves, gap=16) if side_by_side else column(*halves, gap=40)
+        """Return the table with the legend, and below it both halves, or that of today with what is gone since 2017."""
         exchanged = _exchanges()
         signs = [
             _entry(_box("", 34, 20), "grey: as in 2017"),
             _entry(_band(20), "residual stream"),
-            _entry(_head("1 2", "key", 2 * SQUARE + 2), "read by heads 1 and 2"),
-            _entry(Part(34, 20, _own("D", _edge(34, 20, 0, True))), "no part stands here"),
+            _entry(_head("1 2", "key", 2 * SQUARE + 2), "read by heads 1 and 2" if side_by_side else "for heads 1, 2"),
+            _entry(
+                Part(34, 20, _own("D", _edge(34, 20, 0, True))),
+                "no part stands here" if side_by_side else "2017, gone today",
+            ),
         ]
-        for above, below in zip(signs, signs[1:], strict=False):
-            below.below(above, 6, align="start")
-        others = Group(signs)
         if side_by_side:
-            others.right_of(exchanged, 40)
+            for above, below in zip(signs, signs[1:], strict=False):
+                below.below(above, 6, align="start")
+            others = Group(signs).right_of(exchanged, 40)
+            drawn = beside(_half(today=False), _half(today=True), gap=16)
         else:
-            others.below(exchanged, 14, align="start")
+            grey, stream, head, dashed = signs
+            grey.below(exchanged, 12, align="start")
+            stream.right_of(grey, 24)
+            dashed.below(grey, 6, align="start")
+            head.right_of(dashed, 10)
+            others = Group(signs)
+            drawn = _half(today=True, alone=True)
         legend = Group([exchanged, others])
-        return [legend, drawn.below(legend, 26, align="start")]
+        return [legend, drawn.below(legend, 26 if side_by_side else 18, align="start")]
 
     return Diagram(
         "The block of 2017 and the block of today",
@@ -170,8 +179,11 @@ def _exchanges() -> Group:
     return Group(rows)
 
 
-def _half(today: bool) -> Group:
-    """Return the block of 2017 or of today, with what is below and above it; the stream goes up."""
+def _half(today: bool, alone: bool = False) -> Group:
+    """Return the block of 2017 or of today, with what is below and above it; the stream goes up.
+
+    Where today's stands `alone`, it has dashed parts where those of 2017 stood that are gone.
+    """
     middle = (FIRST + LAST) / 2
     networks = FIRST + FEED_FORWARD / 2 if today else middle  # today, there is another network beside it
     embedding = _place(box("token\nembedding", width=100), STREAM, 0)
@@ -203,15 +215,15 @@ def _half(today: bool) -> Group:
         parts += [norm, arrow(norm, linear)]
 
     # The feed-forward network, from the branch to the sum.
-    norm_2 = _place(_changed("A", "RMSNorm", 110), networks, first_sum.bounds[1] - 16 - GAP)
+    gone = ROW + GAP + 2 if alone else 0  # a dashed part stands on the stream before its branch leaves
+    norm_2 = _place(_changed("A", "RMSNorm", 110), networks, first_sum.bounds[1] - 16 - GAP - gone)
     network, last_linear = _network(today, networks, norm_2.bounds[1] - GAP - 2)
     second_sum = _place(_plus(), STREAM, last_linear.middle[1] + 12)
-    after = [
-        _place(_changed("A", "LayerNorm", 114), STREAM, each.bounds[1] - GAP - 2) for each in (first_sum, second_sum)
-    ]
+    above = (first_sum.bounds[1] - GAP - 2, network.bounds[1] - 6 if alone else second_sum.bounds[1] - GAP - 2)
+    after = [_place(_changed("A", "LayerNorm", 114, alone), STREAM, each) for each in above]
     parts += [network, second_sum, arrow(last_linear, second_sum, sides=("left", "right"))]
     if today:
-        parts += [*_branch(first_sum.bounds[1] - 16, norm_2), norm_2, arrow(norm_2, network)]
+        parts += [*_branch(first_sum.bounds[1] - 16 - gone, norm_2), norm_2, arrow(norm_2, network)]
         parts += [_place(_experts(network), LAST - 40, network.bounds[3])]
     else:
         parts += [*_branch(after[0].bounds[1] - 14, network), *after]
@@ -227,9 +239,10 @@ def _half(today: bool) -> Group:
     title = text("today" if today else "2017", strong=True)
     title.move(middle - title.middle[0], logits.middle[1] - title.middle[1])
     if today:
-        on_stream = [embedding, first_sum, second_sum, last_norm, logits]
-        nothing = _changed("C", "nothing is added", LAST - FIRST, True)
-        parts += [nothing.move(FIRST, added.middle[1] - nothing.middle[1]), last_norm]
+        gone_norms = after if alone else []
+        on_stream = [embedding, first_sum, *gone_norms[:1], second_sum, *gone_norms[1:], last_norm, logits]
+        nothing = _changed("C", "sinusoids" if alone else "nothing is added", LAST - FIRST, True)
+        parts += [nothing.move(FIRST, added.middle[1] - nothing.middle[1]), *gone_norms, last_norm]
     else:
         on_stream = [embedding, added, first_sum, after[0], second_sum, after[1], logits]
         sinusoids = _changed("C", "sinusoids", LAST - FIRST)

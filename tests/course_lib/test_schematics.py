@@ -98,7 +98,7 @@ def test_each_drawing_is_described_and_fits_the_column_of_the_book(name):
         *(right_and_wrong_split, right_and_wrong_halves),
         two_heads_step_by_step,
         *(sinusoids_are_added, arrows_keep_their_angle),
-        *(todays_block_beside_2017, routing_to_experts),
+        routing_to_experts,
         *(scores_to_softmax, transpose_against_reshape, einsum_as_loops, broadcasting_two_ways),
         *(pre_and_post_norm, residual_stream_of_four_blocks),
         *(self_attention_of_one_token, self_attention_without_parameters, self_attention_of_permuted_rows),
@@ -581,16 +581,28 @@ def test_the_two_memories_hold_and_move_what_the_page_counts():
 
 @pytest.mark.parametrize("narrow", [False, True])
 def test_what_was_exchanged_has_its_letter_in_both_blocks_and_the_rest_is_the_same(narrow):
+    """On a telephone, today's block stands alone, with what is gone since 2017 as dashed boxes in its place."""
     drawn = todays_block_beside_2017()
     shown = words(drawn, narrow)
-    assert [shown.count(each) for each in "ABCDE"] == [1 + 2 + 3, 1 + 1 + 2, 1 + 1 + 2, 1 + 2, 1 + 2]
+    towers = 1 if narrow else 2
+    of_2017 = [2, 0, 1, 0, 0] if narrow else [2, 1, 1, 1, 1]
+    today = [3, 2, 1 if narrow else 2, 1, 1]
+    expected = [1 + before + after for before, after in zip(of_2017, today, strict=True)]
+    assert [shown.count(each) for each in "ABCDE"] == expected
     assert [shown.count(each) for each in ("LayerNorm", "RMSNorm", "QK-norm", "RoPE", "sinusoids")] == [2, 3, 2, 1, 1]
     assert (shown.count("1 2"), shown.count("3 4")) == (3, 2)  # keys and values, and what that means
     exchanged = [shown.index(each) for pair in CHANGES.values() for each in pair]
     assert exchanged == sorted(exchanged) and exchanged[-1] < shown.index("causal softmax attention")  # it is first
     for kept in ("causal softmax attention", "N blocks", "token", "embedding", "logits"):
-        assert shown.count(kept) == 2
-    assert shown.count("+") == 3 + 2  # today nothing is added to the tokens
+        assert shown.count(kept) == towers
+    assert shown.count("+") == (2 if narrow else 3 + 2)  # today nothing is added to the tokens
+
+
+def test_on_a_telephone_what_is_gone_since_2017_is_dashed_and_the_drawing_is_short():
+    drawn = todays_block_beside_2017()
+    dashed = [each for each in re.findall(r"<g style.*?</text>", drawn.narrow.draw()) if "dasharray" in each]
+    assert len(dashed) == 1 + 2 + 1  # the sign that explains them, two norms and the sinusoids
+    assert drawn.narrow.bounds[3] < 1200
 
 
 @pytest.mark.parametrize("narrow", [False, True])
