@@ -113,15 +113,16 @@ def test_the_narrow_arrangement_shows_the_same_numbers(make):
 
 
 def test_the_numbers_of_a_step_by_step_are_computed():
-    weights = torch.softmax(Q @ K.T / 2, dim=-1)
+    scores = Q @ K.T / 2
+    weights = torch.softmax(scores, dim=-1)
     shown = words(attention_step_by_step())
-    of_all_ten = (X, W_Q, W_K, W_V, Q, K, V, Q @ K.T, weights, weights @ V)
+    of_all = (X, W_Q, W_K, W_V, Q, K, V, Q @ K.T, scores, weights, weights @ V)
     drawn = [word for word in shown if word.strip("−0123456789.") == ""]
-    assert sorted(drawn) == sorted(number(entry) for tensor in of_all_ten for entry in tensor.flatten().tolist())
+    assert sorted(drawn) == sorted(number(entry) for tensor in of_all for entry in tensor.flatten().tolist())
 
 
 def test_a_telephone_names_every_row_of_the_step_by_step():
-    of_tokens = ("X", "Q", "K", "V", "Q Kᵀ", "Q Kᵀ, columns", "A", "A, columns", "Y")
+    of_tokens = ("X", "Q", "K", "V", "Y") + 2 * ("Q Kᵀ", "scores", "A")  # the last three in rows and columns
     shown = words(attention_step_by_step(), narrow=True)
     assert shown.count("itself") == len(of_tokens)
     for sums, places in (("la", "W_q, Q"), ("ar", "W_q, Q"), ("tr", "W_q, Q"), ("tl", "W_v, V, Y")):
@@ -130,7 +131,7 @@ def test_a_telephone_names_every_row_of_the_step_by_step():
 
 def test_on_a_telephone_what_makes_the_values_of_x_stands_beside_w_v():
     shown = words(attention_step_by_step(), narrow=True)
-    assert shown.index("X (4 × 4), as above") > shown.index("A (4 × 4)")
+    assert shown.index("X (4 × 4), as above") > shown.index("weights A (4 × 4)")
 
 
 def test_one_token_asks_all_four_and_averages_them():
