@@ -34,12 +34,12 @@ def padding_mask(lengths, time):
 
 if __name__ == "__main__":
     torch.manual_seed(0)
-    x = torch.randn(2, 4, 8)  # (batch, time, d): two texts of vectors
-    mask = causal_mask(4) & padding_mask(torch.tensor([4, 3]), 4)
+    x = torch.randn(2, 3, 8)  # (batch, time, d): two texts of vectors
+    mask = causal_mask(3) & padding_mask(torch.tensor([3, 2]), 3)
     output, weights = scaled_dot_product_attention(x, x, x, mask)
     print("weights in the second text, whose last token is padding:")
     print(weights[1].round(decimals=2))
-    x[0, 3] += 1  # the last token of the first text changes
+    x[0, 2] += 1  # the last token of the first text changes
     changed, _ = scaled_dot_product_attention(x, x, x, mask)
     same = (changed[0] == output[0]).all(dim=-1)  # (time,)
     print("outputs that stay when the last token changes:", same.tolist())
