@@ -69,6 +69,8 @@ def write_book(home, address="https://book.test"):
     (home / "book/library_models.md").write_text(MODULES.format("cache"))
     (home / "book/references.bib").write_text(WORKS)
     (home / "book/_data").mkdir()
+    (home / "book/one_file").mkdir()
+    (home / "book/one_file/two.py").write_text("x = 1\n\ny = {x}\n")
     (home / "book/_data/claims.json").write_text(json.dumps({"chapters": {"05": {"claims": CLAIMS}}}))
     (home / "_config.yml").write_text(CONFIG.format(address=address))
     (home / "_toc.yml").write_text(CONTENTS)
@@ -103,6 +105,7 @@ SENTENCES = {
     "{doc}`04_four`": f"[Chapter 4 · Four]({URL}/04_four.html)",
     "[the *next* page](../exercises/05_five.ipynb)": "[the *next* page](https://book.test/exercises/05_five.html)",
     "[beams](glossary.md#term-beam-search)": f"[beams]({URL}/glossary.html#term-beam-search)",
+    "{download}`two.py <one_file/two.py>`": "[`two.py`](https://git.test/us/book/blob/main/book/one_file/two.py)",
     "[a site](https://site.test/a) [below](#here)": "[a site](https://site.test/a) [below](#here)",
     "*{cite:t}`shannon1948`* | `{term}`": "*Shannon (1948)* | `{term}`",
     "``{eq}`eq-a` `` and \\{eq}": "``{eq}`eq-a` `` and \\{eq}",
@@ -125,6 +128,11 @@ BLOCKS = {
     "```{dropdown} Going *deeper*\nBy {eq}`eq-a`.\n```": (
         "<details><summary>Going *deeper*</summary>\n\nBy (4.1).\n\n</details>"
     ),
+    "```{dropdown} Two\n:open:\nso\n```": "<details open><summary>Two</summary>\n\nso\n\n</details>",
+    "```{literalinclude} one_file/two.py\n:language: python\n```": "```python\nx = 1\n\ny = {x}\n```",
+    ":::{dropdown} Two\n```{literalinclude} /book/one_file/two.py\n```\n:::": (
+        "<details><summary>Two</summary>\n\n```\nx = 1\n\ny = {x}\n```\n\n</details>"
+    ),
     "```python\n{eq}`eq-a`\n```": "```python\n{eq}`eq-a`\n```",
     "| a | b |\n|---|---|\n| {eq}`eq-a` | $x$ |": "| a | b |\n|---|---|\n| (4.1) | $x$ |",
     "- {eq}`eq-a`\n\n  ```\n  {eq}`eq-a`\n  ```": "- (4.1)\n\n  ```\n  {eq}`eq-a`\n  ```",
@@ -145,6 +153,7 @@ def test_without_a_public_book_there_are_words_and_no_links(at_home):
     assert writer.text(text) == "Figure 4.2, *GELU*, the next page (*Exercises*), Welcome"
     assert writer.text("{func}`~course_lib.masks.causal_mask`") == "`causal_mask()`"
     assert writer.text("{doc}`/book/intro`") == "Welcome"
+    assert writer.text("{download}`two.py <one_file/two.py>`") == "`two.py`"
 
 
 @pytest.mark.parametrize(
@@ -159,6 +168,8 @@ def test_without_a_public_book_there_are_words_and_no_links(at_home):
         ("{cite:t}`lost2000`", "'lost2000' is cited, and is not in references.bib"),
         ("[a page](lost.md)", "'lost' is no page of the book"),
         ("{doc}`lost`", "'lost' is no page of the book"),
+        ("{download}`it <lost.py>`", "book/05_five: 'lost.py' is no file of the book"),
+        ("```{literalinclude} lost.py\n```", "book/05_five: 'lost.py' is no file of the book"),
     ],
 )
 def test_what_has_no_plain_form_or_leads_nowhere_is_refused(index, myst, said):

@@ -82,6 +82,10 @@ class Index:
         """Return `words` with a link to `address` in the published book; where it is not published, the words alone."""
         return f"[{words}]({self.address}{address})" if self.address else words
 
+    def link_source(self, words: str, path: str) -> str:
+        """Return `words` with a link to a file of the repository; where the book is not published, the words alone."""
+        return f"[{words}]({self.repository}/blob/{self.branch}/{path})" if self.address else words
+
     def link_label(self, words: str, label: str) -> str:
         """Return `words` with a link to a figure or an equation."""
         return self.link(words, self._find(label).address)

@@ -60,8 +60,20 @@ class Writer:
             return self._figure(block)
         if block.kind == "dropdown":
             title = self._sentences(block.argument)
-            return f"<details><summary>{title}</summary>\n\n{self.text(block.content)}\n\n</details>"
+            state = " open" if "open" in block.options else ""
+            return f"<details{state}><summary>{title}</summary>\n\n{self.text(block.content)}\n\n</details>"
+        if block.kind == "literalinclude":
+            code = (self.index.home / self.file(block.argument)).read_text(encoding="utf-8")
+            return f"```{block.options.get('language', '')}\n{code.rstrip()}\n```"
         raise CourseError(f"{self.page}: {{{block.kind}}} has no plain form, give it one in {__name__}")
+
+    def file(self, path: str) -> str:
+        """Return the path, from the root of the book, of a file that the page names; CourseError for none."""
+        # A path with a slash before it begins at the root of the book.
+        found = posixpath.normpath(posixpath.join("/", posixpath.dirname(self.page), path)).lstrip("/")
+        if not (self.index.home / found).is_file():
+            raise CourseError(f"{self.page}: {path!r} is no file of the book")
+        return found
 
     def _equation(self, block: Block) -> str:
         tag = f" \\tag{{{self.index.number(block.argument)}}}" if block.argument else ""
@@ -139,6 +151,11 @@ def _object(calling: str) -> Callable[[Writer, str], str]:
     return role
 
 
+def _download(writer: Writer, content: str) -> str:
+    words, target = _parts(content)
+    return writer.index.link_source(f"`{words}`", writer.file(target))
+
+
 def _document(writer: Writer, content: str) -> str:
     words, target = _parts(content)
     return writer.page_link(words if words != target else "", target)
@@ -157,6 +174,7 @@ ROLES = {
     "numref": lambda writer, label: writer.index.link_label(f"Figure {writer.index.number(label)}", label),
     "eq": lambda writer, label: writer.index.link_label(f"({writer.index.number(label)})", label),
     "doc": _document,
+    "download": _download,
     "func": _object("()"),
     "class": _object(""),
 }
