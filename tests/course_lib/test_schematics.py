@@ -278,10 +278,12 @@ def test_cross_attention_step_by_step_shows_all_that_a_pencil_needs():
 
 
 @pytest.mark.parametrize("narrow", [False, True])
-def test_a_row_of_cross_attention_is_named_after_the_token_just_read(narrow):
+def test_a_row_of_cross_attention_is_named_after_what_is_read_and_the_last_matrix_adds_what_is_written(narrow):
     shown = words(cross_attention_step_by_step(), narrow)
-    of_target = 6 if narrow else 5  # X, Q, scores, weights, Y; divided scores, too, where they stand alone
+    of_target = 5 if narrow else 4  # X, Q, scores, weights; divided scores, too, where they stand alone
     assert all(shown.count(token) == of_target for token in TOKENS)
+    named = ["the → cat", "cat → sees", "sees → itself", "itself → end"]
+    assert [word for word in shown if "→" in word] == [*named, "token read → token written"]
 
 
 def test_each_target_is_given_one_place_further_to_the_right():
