@@ -10,7 +10,8 @@ explore("positions", (root, { scores, alone, reach }) => {
   const offset = slider("offset j − i", { min: -reach, max: reach, step: 1, value: -2 }, asNumber);
   const spoken = spokenLine();
   const controls = element("div", { class: "controls" }, query.control, offset.control);
-  root.append(controls, spoken);
+  root.prepend(controls); // above the panels: on a telephone these are longer than a screen
+  root.append(spoken);
 
   const join = (points) => `M${points.map((point) => point.join(" ")).join("L")}`;
   const drawPanel = (panel, row, delta) => {
@@ -37,7 +38,7 @@ explore("positions", (root, { scores, alone, reach }) => {
     lines.rows[0].cells[1].textContent = `query ${i}`;
     lines.caption.textContent =
       `Scores at offset ${asNumber(delta)}, of query ${i} for key ${i + delta} ` +
-      `and over all queries (tokens alone: ${asNumber(alone)})`;
+      `and over all queries (without positions: ${asNumber(alone)})`;
     spoken.textContent = `Query at ${i}, key at ${i + delta}: ${said.join("; ")}.`;
   };
   controls.addEventListener("input", draw);

@@ -11,9 +11,9 @@ from course_lib.explorers.markup import explorer, table
 from course_lib.positions import rotate_by_position, sinusoidal_positions
 from course_lib.shapes import check_shape
 
-WIDTH, HEIGHT = 212, 236  # pixels of a panel: three have room side by side, and below one another on a telephone
+WIDTH, HEIGHT = 212, 200  # pixels of a panel: three have room side by side, and below one another on a telephone
 LEFT, RIGHT, TOP, BOTTOM = 34, 10, 46, 42  # pixels around its plane, for its name, ticks and names of axes
-KEY = "Curve: the scores of this query. Band: those of all queries. Dashed: the tokens alone. Bar: what positions add."
+KEY = "Curve: the scores of this query. Band: those of all queries. Dashed: without positions. Bar: what positions add."
 
 
 def explore_positions(inputs: torch.Tensor, to_query: torch.Tensor, to_key: torch.Tensor, bias: torch.Tensor) -> HTML:
@@ -94,5 +94,5 @@ def _table(scores: dict[str, list[list[float]]], alone: float, reach: int) -> st
         for name, column in at_offset.items()
     ]
     places = f"of query {reach} for key {reach - 2} and over all queries"
-    caption = f"Scores at offset −2, {places} (tokens alone: {number(alone)})"
+    caption = f"Scores at offset −2, {places} (without positions: {number(alone)})"
     return table(["", f"query {reach}", "lowest", "highest"], cells, caption)
