@@ -144,8 +144,8 @@ def softmax_in_two_tiles() -> Diagram:
 def slow_and_fast_memory() -> Diagram:
     """Draw Chapter 13: what plain attention moves between the two memories of a GPU, and what attention in tiles moves.
 
-    >>> print(slow_and_fast_memory().description[-49:])
-    516 MB are moved, and the slow memory holds 8 MB.
+    >>> print(slow_and_fast_memory().description[-51:])
+    516 MiB are moved, and the slow memory holds 8 MiB.
     """
     q, k, v, y = torch.empty(4, POSITIONS, WIDTH, device="meta")  # (position, d) each: sizes without numbers
     s = q @ k.mT  # (query, key), as large as A
@@ -237,12 +237,12 @@ def _bytes(*tensors: torch.Tensor) -> int:
 
 
 def _size(of: int) -> str:
-    """Write a number of bytes in kilobytes of 1,024 bytes, or in megabytes of 1,024 of these.
+    """Write a number of bytes in KiB of 1,024 bytes, or in MiB of 1,024 KiB.
 
     >>> _size(524_288 * 4), _size(4096 * 4)
-    ('2 MB', '16 KB')
+    ('2 MiB', '16 KiB')
     """
-    return f"{of / 2**20:,.0f} MB" if of >= 2**20 else f"{of / 2**10:g} KB"
+    return f"{of / 2**20:,.0f} MiB" if of >= 2**20 else f"{of / 2**10:g} KiB"
 
 
 def _block(label: str, role: str, lane: float, lanes: float, top: float, bottom: float) -> Part:

@@ -575,11 +575,11 @@ def test_the_two_memories_hold_and_move_what_the_page_counts():
     for narrow in (False, True):
         shown = words(slow_and_fast_memory(), narrow)
         assert [each for each in shown if each.startswith("moved")] == [
-            f"moved: {4 * each // 2**20:,} MB" for each in (plain, tiles)
+            f"moved: {4 * each // 2**20:,} MiB" for each in (plain, tiles)
         ]
-        assert shown.count(f"{4 * n * n // 2**20} MB") == shown.count("S") + shown.count("A") == 2
-        assert {"64 × 64: 16 KB", "tiles of Q, K, V: 48 KB", "16.5 KB", "fast memory: 192 KB"} <= set(shown)
-        assert shown.count("128 ×") == 2 and shown.count("2 MB") == 8
+        assert shown.count(f"{4 * n * n // 2**20} MiB") == shown.count("S") + shown.count("A") == 2
+        assert {"64 × 64: 16 KiB", "tiles of Q, K, V: 48 KiB", "16.5 KiB", "fast memory: 192 KiB"} <= set(shown)
+        assert shown.count("128 ×") == 2 and shown.count("2 MiB") == 8
 
 
 @pytest.mark.parametrize("narrow", [False, True])
