@@ -35,10 +35,9 @@ class MultiHeadAttention(nn.Module):
         value = self.split_heads(self.to_value(memory))
         if mask is not None:  # (batch, m, n): the same for all heads
             mask = mask.unsqueeze(-3)  # (batch, 1, m, n)
-        found, weights = scaled_dot_product_attention(
-            query, key, value, mask
-        )  # (batch, heads, m, d_head) and (batch, heads, m, n)
-        merged = found.transpose(1, 2).flatten(2)  # (batch, m, d_model)
+        # y (batch, heads, m, d_head), weights (batch, heads, m, n)
+        y, weights = scaled_dot_product_attention(query, key, value, mask)
+        merged = y.transpose(1, 2).flatten(2)  # (batch, m, d_model)
         return self.to_output(merged), weights
 
 
@@ -53,7 +52,5 @@ if __name__ == "__main__":
     x = torch.randn(2, 5, 16)  # (batch, time, d_model)
     output, weights = ours(x)
     print("output", tuple(output.shape), "weights", tuple(weights.shape))
-    print(
-        "as torch's:",
-        torch.allclose(output, torchs(x, x, x)[0], atol=1e-6),
-    )
+    same = torch.allclose(output, torchs(x, x, x)[0], atol=1e-6)
+    print("as torch's:", same)

@@ -48,9 +48,7 @@ class MultiHeadAttention(nn.Module):
         key = self.split(self.to_key(memory))
         value = self.split(self.to_value(memory))
         scores = query @ key.mT / query.shape[-1] ** 0.5
-        hidden = ~mask.unsqueeze(
-            -3
-        )  # (..., 1, m, n), alike for all heads
+        hidden = ~mask.unsqueeze(-3)  # (..., 1, m, n), for all heads
         weights = scores.masked_fill(hidden, -torch.inf).softmax(dim=-1)
         found = weights @ value  # (batch, heads, m, d_head)
         return self.to_output(found.transpose(1, 2).flatten(2))
@@ -105,7 +103,9 @@ class Transformer(nn.Module):
 
     def decode(self, given, memory, memory_mask):
         x = self.embed(given)  # (batch, m, d_model)
-        causal = torch.ones_like(x[0] @ x[0].T).tril().bool()  # (m, m)
+        m = given.shape[1]
+        ones = torch.ones(m, m, dtype=torch.bool, device=given.device)
+        causal = ones.tril()  # (m, m), True where a query may attend
         for block in self.decoder:
             x = block(x, causal, memory, memory_mask)
         return self.decoder_norm(x) @ self.embed.table.T  # the logits

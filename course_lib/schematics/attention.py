@@ -144,7 +144,7 @@ def attention_step_by_step() -> Diagram:
         }
 
     def finish(x, w_q, w_k, w_v, q, k, v, p, s, a, y, others: list[Part | Arrow]) -> list[Part | Arrow]:
-        """Return all parts, with the arrows that both arrangements draw alike, and the others."""
+        """Return all parts, with the arrows that both arrangements draw, and the others."""
         return [
             *(x, w_q, w_k, w_v, q, k, v, p, s, a, y),
             *(arrow(x, weight, role=role, sides=DOWN) for role, weight in (("query", w_q), ("key", w_k))),
@@ -152,7 +152,6 @@ def attention_step_by_step() -> Diagram:
             arrow(w_k, k, "X W_k\u200bᵀ", "key", DOWN),
             arrow(q, p, role="query", sides=DOWN),
             arrow(k, p, role="key", sides=DOWN),
-            arrow(s, a, "softmax of each row", "weight", DOWN),
             arrow(v, y, role="value", sides=DOWN),
             *others,
         ]
@@ -177,6 +176,7 @@ def attention_step_by_step() -> Diagram:
         arrow(wide["x"], wide["w_v"], role="value", sides=DOWN),
         arrow(wide["w_v"], wide["v"], "X W_v\u200bᵀ", "value", DOWN),
         arrow(wide["p"], wide["s"], "× ½", "weight", ("right", "left")),
+        arrow(wide["s"], wide["a"], "softmax of each row", "weight", DOWN),
         arrow(wide["a"], wide["y"], role="weight"),
         bracket(wide["x"], "right", "a row for\neach token"),
         by_hand.left_of(wide["x"], 24),
@@ -190,7 +190,7 @@ def attention_step_by_step() -> Diagram:
     narrow["x"].above(Group([narrow["w_q"], narrow["w_k"]]), 40)
     narrow["p"].below(pair, 36)
     narrow["s"].below(narrow["p"], 34)
-    narrow["a"].below(narrow["s"], 34)
+    narrow["a"].below(narrow["s"], 44)
     x_again = box("X (4 × 4), as above").below(narrow["a"], 30)
     narrow["y"].below(narrow["v"].below(narrow["w_v"].below(x_again, 30), 36), 36)
     lane = Group([x_again, narrow["w_v"], narrow["v"], narrow["y"]])
@@ -206,6 +206,7 @@ def attention_step_by_step() -> Diagram:
         arrow(x_again, narrow["w_v"], role="value", sides=DOWN),
         arrow(narrow["w_v"], narrow["v"], "X W_v\u200bᵀ", "value", DOWN),
         arrow(narrow["p"], narrow["s"], "× ½", "weight", DOWN),
+        arrow(narrow["s"], narrow["a"], "softmax of\neach row", "weight", DOWN),
         arrow(narrow["a"], narrow["y"], role="weight", sides=("right", "right"), reach=20),
         above,
     ]
@@ -308,9 +309,9 @@ def _panel(name: str, memory: torch.Tensor, tokens: tuple[str, ...], numbers: bo
     output, weights = scaled_dot_product_attention(Q, key, value)  # (time, d_value), (time, n)
     width = 52 if numbers else 76
     q = box(f"Q\n{shape_of(Q)}", "query", width=width)
-    if numbers:  # the names of the rows stand between K and V, which share them
-        k = matrix(key, "key", "K", columns=_initials(_added(W_K)))
-        v = matrix(value, "value", "V", tokens, _initials(_added(W_V)))
+    if numbers:  # the names of the rows stand before K; V, close to it, has the same rows
+        k = matrix(key, "key", "K", tokens, _initials(_added(W_K)))
+        v = matrix(value, "value", "V", columns=_initials(_added(W_V)))
     else:
         k, v = (
             box(f"{letter}\n{shape_of(made)}", role, width=width)

@@ -10,6 +10,7 @@ from course_lib.data import patch_example
 from course_lib.data.image_example import FEATURES, QUERY, TO_LOGITS
 from course_lib.data.running_example import MEMORY, SOURCE_TOKENS, TOKENS, W_K, W_O, W_Q, W_V, K, Q, V, X
 from course_lib.diagrams import Arrow, Part, number
+from course_lib.diagrams.drawing import MARGIN
 from course_lib.grading.catalogue import catalogue
 from course_lib.mixture import MixtureOfExperts
 from course_lib.schematics.attention import (
@@ -129,6 +130,12 @@ def test_a_telephone_names_every_row_of_the_step_by_step():
         assert shown.count(sums) == len(places.split(", "))
 
 
+@pytest.mark.parametrize("make", [attention_step_by_step, self_and_cross_attention, scores_of_one_and_two_matrices])
+def test_the_drawings_of_chapter_4_fit_the_column_of_a_telephone(make):
+    left, _, right, _ = make().narrow.bounds
+    assert right - left + 2 * MARGIN <= 358
+
+
 def test_on_a_telephone_what_makes_the_values_of_x_stands_beside_w_v():
     shown = words(attention_step_by_step(), narrow=True)
     assert shown.index("X (4 × 4), as above") > shown.index("weights A (4 × 4)")
@@ -174,7 +181,7 @@ def test_cross_attention_shows_the_numbers_of_the_memory_its_keys_and_its_values
 def test_cross_attention_names_the_rows_of_the_memory_its_keys_and_its_values(narrow):
     shown = words(self_and_cross_attention(), narrow)
     for word in SOURCE_TOKENS:
-        assert shown.count(word) == len(("Z", "K and V, between them", "A, columns"))
+        assert shown.count(word) == len(("Z", "K, and V beside it", "A, columns"))
 
 
 def test_states_scores_weights_and_context_of_the_small_encoder_are_computed():
