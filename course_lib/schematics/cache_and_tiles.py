@@ -168,14 +168,14 @@ def slow_and_fast_memory() -> Diagram:
         name = text(f"fast memory: {_size(FAST)}", strong=True)
         name.move(2, FAST_END + 6)
         inside = [name, *(part for part in fast if isinstance(part, Part))]
-        above, below = frame(slow, "slow memory of the GPU", 8), frame(inside, space=8)
+        above, below = frame(slow, "slow memory of the GPU, MiB", 8), frame(inside, space=8)
         sums = text(f"moved: {_size(moved[which])}\nkept in slow memory: {_size(kept[which])}").below(below, 8)
         head = text(title, strong=True).above(above, 6)
         return Group([above, below, *slow, *fast, *flows, name, sums, head])
 
     def plain() -> Group:
         slow = [
-            _block(f"{name}\n{size}", role, lane, lanes, 0, SLOW_END)
+            _block(f"{name}\n{size.split()[0]}", role, lane, lanes, 0, SLOW_END)
             for name, role, lane, lanes, size in (
                 ("Q", "query", 0, 1, one),
                 ("K", "key", 1, 1, one),
@@ -196,7 +196,7 @@ def slow_and_fast_memory() -> Diagram:
 
     def in_tiles() -> Group:
         lanes = (("Q", "query", 0), ("K", "key", 1.2), ("V", "value", 3.4), ("Y", "value", 5.8))
-        slow = [_block(f"{name}\n{one}", role, lane, 1, 0, SLOW_END) for name, role, lane in lanes]
+        slow = [_block(f"{name}\n{one.split()[0]}", role, lane, 1, 0, SLOW_END) for name, role, lane in lanes]
         middle = (FAST_START + FAST_END) / 2
         tiles = _block(f"tiles of Q, K, V: {_size(inputs)}", "plain", 0, 4.4, FAST_START, middle - 20)
         scores = _block(
