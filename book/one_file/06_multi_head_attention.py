@@ -45,9 +45,9 @@ if __name__ == "__main__":
     torch.manual_seed(0)
     ours = MultiHeadAttention(d_model=16, heads=4)
     torchs = nn.MultiheadAttention(16, 4, batch_first=True)
-    maps = ours.to_query, ours.to_key, ours.to_value
-    torchs.in_proj_weight.data = torch.cat([map.weight for map in maps])
-    torchs.in_proj_bias.data = torch.cat([map.bias for map in maps])
+    three = ours.to_query, ours.to_key, ours.to_value
+    torchs.in_proj_weight.data = torch.cat([one.weight for one in three])
+    torchs.in_proj_bias.data = torch.cat([one.bias for one in three])
     torchs.out_proj = ours.to_output
     x = torch.randn(2, 5, 16)  # (batch, time, d_model)
     output, weights = ours(x)

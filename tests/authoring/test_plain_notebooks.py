@@ -128,7 +128,6 @@ BLOCKS = {
     "```{dropdown} Going *deeper*\nBy {eq}`eq-a`.\n```": (
         "<details><summary>Going *deeper*</summary>\n\nBy (4.1).\n\n</details>"
     ),
-    "```{dropdown} Two\n:open:\nso\n```": "<details open><summary>Two</summary>\n\nso\n\n</details>",
     "```{literalinclude} one_file/two.py\n:language: python\n```": "```python\nx = 1\n\ny = {x}\n```",
     ":::{dropdown} Two\n```{literalinclude} /book/one_file/two.py\n```\n:::": (
         "<details><summary>Two</summary>\n\n```\nx = 1\n\ny = {x}\n```\n\n</details>"

@@ -60,8 +60,7 @@ class Writer:
             return self._figure(block)
         if block.kind == "dropdown":
             title = self._sentences(block.argument)
-            state = " open" if "open" in block.options else ""
-            return f"<details{state}><summary>{title}</summary>\n\n{self.text(block.content)}\n\n</details>"
+            return f"<details><summary>{title}</summary>\n\n{self.text(block.content)}\n\n</details>"
         if block.kind == "literalinclude":
             code = (self.index.home / self.file(block.argument)).read_text(encoding="utf-8")
             return f"```{block.options.get('language', '')}\n{code.rstrip()}\n```"
