@@ -1,5 +1,9 @@
 """What a teacher should see of a submission is noted, within bounds, whatever the submission does about it."""
 
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
 from course_lib.grading.grader import Settings, grade_submission
@@ -75,6 +79,21 @@ def test_a_cell_that_reads_the_code_of_a_function_is_told(seen):
     assert (REFUSED, "", "it tried to read the code of a function") in seen(reads, exercise="03.3")[0]
     used_by_python = "import inspect\ninspect.signature(lambda x: x)\n"
     assert seen(used_by_python + RIGHT) == ([], 6)
+
+
+def test_to_watch_a_frame_being_asked_for_its_code_does_not_ask_again():
+    """Each answer that raises is asked where it stopped: a hook that asks, too, is called as deep as Python goes."""
+    watched = (
+        "import sys, attempts\n"
+        "attempts.watch([])\n"
+        "seen = []\n"
+        "sys.addaudithook(lambda event, _: seen.append(event))\n"
+        "sys._getframe().f_code\n"
+        "print(seen.count('object.__getattr__'))\n"
+    )
+    folder = Path(attempts.__file__).parent
+    told = subprocess.run([sys.executable, "-c", watched], cwd=folder, capture_output=True, text=True, check=True)
+    assert told.stdout == "1\n"
 
 
 @pytest.mark.parametrize(
