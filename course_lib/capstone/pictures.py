@@ -20,7 +20,7 @@ def show_examples(card: ReportCard) -> Figure:
 
     Above stands what was written, and below a wrong caption what is shown.
     """
-    figure, axes = plt.subplots(6, 3, figsize=(figures.WIDTH, 12.6), squeeze=False, layout="constrained")
+    figure, axes = plt.subplots(6, 3, figsize=(figures.NARROW, 9.2), squeeze=False, layout="constrained")
     for axis in axes.flat:
         axis.set(xticks=[], yticks=[])
         for spine in axis.spines.values():
@@ -30,9 +30,9 @@ def show_examples(card: ReportCard) -> Figure:
         said = (example.written.split() + ["…"] * MAX_LENGTH)[:MAX_LENGTH]
         row[0].imshow(picture.numpy())
         row[0].set_ylabel("right" if example.right else "wrong")
-        row[1].set_title(f"“{example.written}”", fontsize=11)
+        row[1].set_title(f"“{example.written}”", fontsize=10)
         if not example.right:
-            row[1].set_xlabel(f"shown: {example.shows}", fontsize=11)
+            row[1].set_xlabel(f"shown: {example.shows}", fontsize=10)
         for axis, word in zip(row[1:], (0, 3), strict=True):
             axis.imshow((picture * (0.18 + 0.82 * _light(example.weights[word], picture.shape[0]))).numpy())
             axis.set_ylabel(f"“{said[word]}”", fontsize=10)

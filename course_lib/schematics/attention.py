@@ -120,10 +120,12 @@ def attention_step_by_step() -> Diagram:
     is framed: “itself” gives 0.66 of its weight to “cat”.
     """
     output, weights = scaled_dot_product_attention(Q, K, V)
+    products = Q @ K.T  # (query, key)
+    scores = Q.shape[-1] ** -0.5 * products  # (query, key)
 
     def steps(narrow: bool) -> dict[str, Part]:
         """Return all matrices: beside W, a narrow drawing has room for first letters only."""
-        rows = TOKENS if narrow else ()
+        rows = TOKENS if narrow else ()  # wide, each stands beside a matrix with the same rows
         added = [_added(weight) for weight in (W_Q, W_K, W_V)]
         letters = [_initials(names) for names in added]
         beside_w, over_w = (letters, _initials(FEATURES)) if narrow else (added, ())
@@ -135,28 +137,34 @@ def attention_step_by_step() -> Diagram:
             "q": matrix(Q, "query", "Q", TOKENS, letters[0], highlight=LAST),
             "k": matrix(K, "key", "K", TOKENS, letters[1]),
             "v": matrix(V, "value", "V", TOKENS, letters[2]),
-            "s": matrix(Q @ K.T, "weight", "dot products Q Kᵀ", TOKENS, TOKENS, highlight=LAST),
-            "a": matrix(weights, "weight", "A", rows, TOKENS, highlight=LAST),
+            "p": matrix(products, "weight", "dot products Q Kᵀ", TOKENS, TOKENS, highlight=LAST),
+            "s": matrix(scores, "weight", "scores", rows, TOKENS, highlight=LAST),
+            "a": matrix(weights, "weight", "weights A", TOKENS, TOKENS, highlight=LAST),
             "y": matrix(output, "value", "Y = A V", rows, letters[2], highlight=LAST),
         }
 
-    def finish(x, w_q, w_k, w_v, q, k, v, s, a, y, others: list[Part | Arrow]) -> list[Part | Arrow]:
-        """Return all parts, with the arrows that both arrangements draw alike, and the others."""
+    def finish(x, w_q, w_k, w_v, q, k, v, p, s, a, y, others: list[Part | Arrow]) -> list[Part | Arrow]:
+        """Return all parts, with the arrows that both arrangements draw, and the others."""
         return [
-            *(x, w_q, w_k, w_v, q, k, v, s, a, y),
+            *(x, w_q, w_k, w_v, q, k, v, p, s, a, y),
             *(arrow(x, weight, role=role, sides=DOWN) for role, weight in (("query", w_q), ("key", w_k))),
             arrow(w_q, q, "X W_q\u200bᵀ", "query", DOWN),
             arrow(w_k, k, "X W_k\u200bᵀ", "key", DOWN),
-            arrow(q, s, role="query", sides=DOWN),
-            arrow(k, s, role="key", sides=DOWN),
+            arrow(q, p, role="query", sides=DOWN),
+            arrow(k, p, role="key", sides=DOWN),
             arrow(v, y, role="value", sides=DOWN),
             *others,
         ]
 
     wide = steps(narrow=False)
-    lowest = Group([beside(wide["s"], wide["a"], gap=12), wide["y"].right_of(wide["a"], 36)])
-    for name, lower in (("q", "s"), ("k", "a"), ("v", "y")):
-        wide[name].above(lowest, 44).move(wide[lower].middle[0] - wide[name].middle[0], 0)
+    wide["s"].right_of(wide["p"], 43)
+    wide["a"].below(wide["s"], 44)
+    wide["a"].move(wide["s"].middle[0] - wide["a"].middle[0], 0)
+    wide["y"].right_of(wide["a"], 25)
+    upper = Group([wide["p"], wide["s"]])
+    middles = {"q": wide["p"].middle[0] + 18, "k": wide["y"].middle[0] - 224, "v": wide["y"].middle[0]}
+    for name, middle in middles.items():  # so far apart that the names of the rows of each W have room
+        wide[name].above(upper, 44).move(middle - wide[name].middle[0], 0)
         weight = wide[f"w_{name}"].above(wide[name], 34)
         weight.move(wide[name].middle[0] - weight.middle[0], 0)
     wide["x"].above(wide["w_k"], 40)
@@ -167,10 +175,12 @@ def attention_step_by_step() -> Diagram:
     around = [
         arrow(wide["x"], wide["w_v"], role="value", sides=DOWN),
         arrow(wide["w_v"], wide["v"], "X W_v\u200bᵀ", "value", DOWN),
-        arrow(wide["s"], wide["a"], "× ½, softmax of each row", "weight", ("bottom", "bottom"), reach=34),
+        arrow(wide["p"], wide["s"], "× ½", "weight", ("right", "left")),
+        arrow(wide["s"], wide["a"], "softmax of each row", "weight", DOWN),
         arrow(wide["a"], wide["y"], role="weight"),
         bracket(wide["x"], "right", "a row for\neach token"),
         by_hand.left_of(wide["x"], 24),
+        text(f"the framed row: “itself”\ngives “cat” the weight {weights[LAST, 1]:.2f}").left_of(wide["a"], 24),
     ]
 
     narrow = steps(narrow=True)
@@ -178,8 +188,9 @@ def attention_step_by_step() -> Diagram:
     for name in ("q", "k"):
         narrow[f"w_{name}"].above(narrow[name], 36)
     narrow["x"].above(Group([narrow["w_q"], narrow["w_k"]]), 40)
-    narrow["s"].below(pair, 36)
-    narrow["a"].below(narrow["s"], 48)
+    narrow["p"].below(pair, 36)
+    narrow["s"].below(narrow["p"], 34)
+    narrow["a"].below(narrow["s"], 44)
     x_again = box("X (4 × 4), as above").below(narrow["a"], 30)
     narrow["y"].below(narrow["v"].below(narrow["w_v"].below(x_again, 30), 36), 36)
     lane = Group([x_again, narrow["w_v"], narrow["v"], narrow["y"]])
@@ -194,7 +205,8 @@ def attention_step_by_step() -> Diagram:
         x_again,  # an arrow from X itself would have to pass six other matrices
         arrow(x_again, narrow["w_v"], role="value", sides=DOWN),
         arrow(narrow["w_v"], narrow["v"], "X W_v\u200bᵀ", "value", DOWN),
-        arrow(narrow["s"], narrow["a"], "× ½, softmax\nof each row", "weight", DOWN),
+        arrow(narrow["p"], narrow["s"], "× ½", "weight", DOWN),
+        arrow(narrow["s"], narrow["a"], "softmax of\neach row", "weight", DOWN),
         arrow(narrow["a"], narrow["y"], role="weight", sides=("right", "right"), reach=20),
         above,
     ]
@@ -297,9 +309,9 @@ def _panel(name: str, memory: torch.Tensor, tokens: tuple[str, ...], numbers: bo
     output, weights = scaled_dot_product_attention(Q, key, value)  # (time, d_value), (time, n)
     width = 52 if numbers else 76
     q = box(f"Q\n{shape_of(Q)}", "query", width=width)
-    if numbers:  # the names of the rows stand between K and V, which share them
-        k = matrix(key, "key", "K", columns=_initials(_added(W_K)))
-        v = matrix(value, "value", "V", tokens, _initials(_added(W_V)))
+    if numbers:  # the names of the rows stand before K; V, close to it, has the same rows
+        k = matrix(key, "key", "K", tokens, _initials(_added(W_K)))
+        v = matrix(value, "value", "V", columns=_initials(_added(W_V)))
     else:
         k, v = (
             box(f"{letter}\n{shape_of(made)}", role, width=width)

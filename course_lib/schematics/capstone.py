@@ -144,7 +144,7 @@ def one_word_reads_the_picture() -> Diagram:
     narrow["x"].above(narrow["z"], 22)
     narrow["x"].move(narrow["z"].body[0] - narrow["x"].body[0], 0)
     return Diagram(
-        "One word reads the picture: cross-attention and the skip connection, with numbers",
+        "One word reads the picture: cross-attention and the residual connection, with numbers",
         "The vector x of the word “beside”, 1, 1, 0, 1, is the query. The memory Z has a row for each of four "
         "locations: a red circle, a blue square and two empty ones. The scores are 2, 3, 0 and 1; divided by the root "
         f"of 4 and passed through a softmax, they become weights, and location 2 gets {weights[0, 1]:.2f}. The rows of "

@@ -3,7 +3,7 @@
 import torch
 
 from course_lib.data.running_example import TOKENS
-from course_lib.diagrams import Arrow, Diagram, Part, arrow, bracket, frame, matrix, text
+from course_lib.diagrams import Arrow, Diagram, Part, arrow, bracket, frame, matrix, number, text
 from course_lib.masks import causal_mask, masked_softmax
 
 WORDS = TOKENS[:3]  # the, cat, sees
@@ -29,6 +29,7 @@ def induction_head() -> Diagram:
             "token": matrix(heads["token"], "value", "token", rows, WORDS),
             "first": matrix(heads["first"], "weight", "layer 1", names, positions, mask, SEES),
             "previous": matrix(heads["previous"], "key", "previous", names, WORDS, highlight=SEES),
+            "scores": matrix(heads["scores"][LAST:], "plain", f"scores of {rows[LAST]}", columns=positions),
             "second": matrix(heads["second"], "weight", "layer 2", names, positions, mask, LAST),
             "next": matrix(heads["next"], "value", "next", names, WORDS, highlight=LAST),
         }
@@ -42,48 +43,54 @@ def induction_head() -> Diagram:
     wide = parts([])
     wide["previous"].right_of(wide["token"], 104)
     wide["next"].right_of(wide["previous"], 104)
-    for name, left, right, above in (
-        ("first", "token", "previous", "token"),
-        ("second", "previous", "next", "first"),
-    ):
-        wide[name].below(wide[above], 84 if name == "first" else 24)
-        wide[name].move((wide[left].middle[0] + wide[right].middle[0]) / 2 - wide[name].middle[0], 0)
     of_first, of_second = rules()
+    wide["first"].below(wide["token"], 84)
+    wide["first"].move((wide["token"].middle[0] + wide["previous"].middle[0]) / 2 - wide["first"].middle[0], 0)
     of_first.below(wide["first"], 8)
-    of_second.below(wide["second"], 8)
-    asked = text("query, value", "query", strong=True).left_of(wide["second"], 60)
-    asked.move(0, -14)
+    wide["scores"].below(wide["first"], 24)
+    wide["scores"].move((wide["previous"].middle[0] + wide["next"].middle[0]) / 2 - wide["scores"].middle[0], 0)
+    wide["second"].below(wide["scores"], 34)
+    wide["second"].move(wide["scores"].middle[0] - wide["second"].middle[0], 0)
+    asked = text("query", "query", strong=True).left_of(wide["scores"], 60).move(0, -14)
+    passed_on = text("value", "value", strong=True).left_of(wide["second"], 60).move(0, -14)
+    of_second.left_of(wide["scores"], 12).move(0, 34)
+    leaves = [_point(wide["token"].middle[0] + by, wide["token"].bounds[3] + 4) for by in (0, -24)]
     all_tokens = bracket(wide["token"], "right", "")
     stream = frame([wide["token"], wide["previous"], wide["next"]], "residual stream", 10)
 
     narrow = parts(rows)
     turned = rules()
-    asked_above = text("query, value", "query", strong=True).right_of(narrow["token"], 6)
-    asked_above.move(0, -14)
+    beside = [_point(narrow["token"].bounds[2] + 4, narrow["token"].middle[1] + by) for by in (14, -14)]
+    named = text("query", "query", strong=True), text("value", "value", strong=True)
+    for each, point in zip(named, beside, strict=True):
+        each.right_of(point, 4).move(0, -10)
     narrow["first"].below(narrow["token"], 40)
     turned[0].below(narrow["first"], 6)
     narrow["previous"].below(turned[0], 40)
     narrow["previous"].move(narrow["first"].middle[0] - narrow["previous"].middle[0], 0)
-    narrow["second"].below(narrow["previous"], 40)
-    turned[1].below(narrow["second"], 6)
-    narrow["next"].below(turned[1], 40)
+    turned[1].below(narrow["previous"], 40)
+    narrow["scores"].below(turned[1], 8)
+    narrow["scores"].move(narrow["first"].middle[0] - narrow["scores"].middle[0], 0)
+    narrow["second"].below(narrow["scores"], 34)
+    narrow["next"].below(narrow["second"], 40)
     narrow["next"].move(narrow["second"].middle[0] - narrow["next"].middle[0], 0)
 
-    def arrows(drawn: dict[str, Part], sides: list[tuple[str, str]], starts: tuple[Part, Part, Part]) -> list[Arrow]:
+    def arrows(drawn: dict[str, Part], leaves: list[Part], sides: list[tuple[str, str]], reach: int) -> list[Arrow]:
+        """Return the arrows; those of query and value of layer 2 begin at two points beside the tokens."""
         ends = [
-            (starts[0], drawn["first"], "value", "value"),
-            (starts[1], drawn["previous"], "writes", "weight"),
-            (drawn["previous"], drawn["second"], "key", "key"),
-            (drawn["token"], drawn["second"], "", "query"),
-            (starts[2], drawn["next"], "writes", "weight"),
+            (leaves[0], drawn["scores"], "", "query"),
+            (leaves[1], drawn["second"], "", "value"),
+            (drawn["scores"], drawn["second"], "softmax", "weight"),
+            (drawn["second"], drawn["next"], "writes", "weight"),
         ]
         return [
-            arrow(start, end, label, role, side, 12)
+            arrow(start, end, label, role, side, reach + 12 * (role == "value"))
             for (start, end, label, role), side in zip(ends, sides, strict=True)
         ]
 
-    across = [("right", "top"), ("right", "bottom"), ("right", "top"), ("bottom", "left"), ("right", "bottom")]
     down = ("bottom", "top")
+    across = [("bottom", "left"), ("bottom", "left"), down, ("right", "bottom")]
+    along = [("right", "right"), ("right", "right"), down, down]
     given = heads["second"][LAST, SEES]
     return Diagram(
         "Two heads compose into an induction head",
@@ -92,19 +99,29 @@ def induction_head() -> Diagram:
         "4, and all others 0; it reads the tokens there and writes them into the part “previous”: at position 2, which "
         f"holds sees, that is {heads['previous'][SEES, 1]:.2f} for cat. The head of layer 2 compares the token of a "
         "query with the part “previous” of each key, and writes the token that it finds into the part “next”. The last "
-        f"position gives {given:.2f} to position {SEES}, and its next token is {WORDS[2]}, "
+        f"position has the scores {', '.join(map(number, heads['scores'][LAST].tolist()))}. "
+        f"The last position gives {given:.2f} to position {SEES}, and its next token is {WORDS[2]}, "
         f"{heads['next'][LAST, 2]:.2f}.",
         [
-            *(stream, *wide.values(), all_tokens, of_first, of_second, asked),
-            *arrows(wide, across, (all_tokens, wide["first"], wide["second"])),
+            *(stream, *wide.values(), all_tokens, of_first, of_second, asked, passed_on),
+            arrow(all_tokens, wide["first"], "value", "value", ("right", "top"), 12),
+            arrow(wide["first"], wide["previous"], "writes", "weight", ("right", "bottom"), 12),
+            arrow(wide["previous"], wide["scores"], "key", "key", ("right", "top"), 12),
+            *arrows(wide, leaves, across, 12),
         ],
         narrow=[
-            *narrow.values(),
-            *turned,
-            asked_above,
-            *arrows(narrow, [down, down, down, ("right", "right"), down], (narrow["token"], *turned)),
+            *(*narrow.values(), *turned, *named),
+            arrow(narrow["token"], narrow["first"], "value", "value", down),
+            arrow(turned[0], narrow["previous"], "writes", "weight", down),
+            arrow(narrow["previous"], turned[1], "key", "key", down),
+            *arrows(narrow, beside, along, 40),
         ],
     )
+
+
+def _point(x: float, y: float) -> Part:
+    """Return a part without a size, where a line begins."""
+    return Part(0, 0).move(x, y)
 
 
 def _two_heads() -> dict[str, torch.Tensor]:
@@ -113,5 +130,7 @@ def _two_heads() -> dict[str, torch.Tensor]:
     mask = causal_mask(len(ROW))  # (query, key)
     first = masked_softmax(SCORE * torch.ones(len(ROW) - 1).diag(-1), mask)  # (query, key)
     previous = first @ token  # (position, word)
-    second = masked_softmax(SCORE * token @ previous.T, mask)  # (query, key)
-    return {"token": token, "first": first, "previous": previous, "second": second, "next": second @ token}
+    scores = SCORE * token @ previous.T  # (query, key)
+    second = masked_softmax(scores, mask)  # (query, key)
+    layer_2 = {"scores": scores, "second": second, "next": second @ token}
+    return {"token": token, "first": first, "previous": previous, **layer_2}

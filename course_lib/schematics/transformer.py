@@ -132,7 +132,6 @@ def cross_attention_step_by_step() -> Diagram:
 
     def parts(**names: Sequence[str]) -> dict[str, Part]:
         """Return all matrices; a row has the name of the token read; `names` are those of the divided scores."""
-        both = [f"{read} → {written}" for read, written in zip(TOKENS, (*TOKENS[1:], "end"), strict=True)]
         return {
             "x": matrix(X, title="X", rows=TOKENS, highlight=cat),
             "z": matrix(MEMORY, "memory", "Z", rows=SOURCE_TOKENS),
@@ -142,7 +141,7 @@ def cross_attention_step_by_step() -> Diagram:
             "s": matrix(Q @ key.T, "weight", "Q Kᵀ", TOKENS, SOURCE_TOKENS, highlight=cat),
             "t": matrix(Q @ key.T / 2, "weight", "Q Kᵀ / 2", highlight=cat, **names),
             "a": matrix(weights, "weight", "A", TOKENS, SOURCE_TOKENS, highlight=cat),
-            "y": matrix(output, "value", "Y = A V", both, highlight=cat),
+            "y": matrix(output, "value", "Y = A V", TOKENS, highlight=cat),
         }
 
     def finish(x, z, q, k, v, s, t, a, y, narrow: bool) -> list[Part | Arrow]:
@@ -158,7 +157,6 @@ def cross_attention_step_by_step() -> Diagram:
         return [
             *(x, z, q, k, v, s, t, a, y),
             *of_values,
-            text("token read → token written").below(y, 8),
             arrow(x, q, "W_q", "query", DOWN),
             arrow(z, k, "W_k", "key", DOWN),
             arrow(q, s, role="query", sides=DOWN),
@@ -195,8 +193,8 @@ def cross_attention_step_by_step() -> Diagram:
         "The memory Z has three rows, for feles, se and videt, and becomes the keys K and the values V. Q times K "
         "transposed is 4 by 3, a score for each query and key. Divided by the root of 4, and passed through a softmax "
         "by row, the scores become the weights A. A times V is the output, 4 by 4. In all matrices of the target, a "
-        "row has the name of the token that was read. The row “cat”, which writes “sees”, is framed: its scores 2, 2 "
-        "and 4 become 1, 1 and 2, and "
+        "row has the name of the token just read. The row “cat”, which writes “sees”, is framed: its scores 2, 2 and "
+        "4 become 1, 1 and 2, and "
         f"to write “sees”, the decoder gives {weights[cat, videt]:.2f} of the weight to “videt”.",
         finish(**wide, narrow=False),
         narrow=finish(**narrow, narrow=True),

@@ -10,6 +10,7 @@ from course_lib.data import patch_example
 from course_lib.data.image_example import FEATURES, QUERY, TO_LOGITS
 from course_lib.data.running_example import MEMORY, SOURCE_TOKENS, TOKENS, W_K, W_O, W_Q, W_V, K, Q, V, X
 from course_lib.diagrams import Arrow, Part, number
+from course_lib.diagrams.drawing import MARGIN
 from course_lib.grading.catalogue import catalogue
 from course_lib.mixture import MixtureOfExperts
 from course_lib.schematics.attention import (
@@ -113,24 +114,31 @@ def test_the_narrow_arrangement_shows_the_same_numbers(make):
 
 
 def test_the_numbers_of_a_step_by_step_are_computed():
-    weights = torch.softmax(Q @ K.T / 2, dim=-1)
+    scores = Q @ K.T / 2
+    weights = torch.softmax(scores, dim=-1)
     shown = words(attention_step_by_step())
-    of_all_ten = (X, W_Q, W_K, W_V, Q, K, V, Q @ K.T, weights, weights @ V)
+    of_all = (X, W_Q, W_K, W_V, Q, K, V, Q @ K.T, scores, weights, weights @ V)
     drawn = [word for word in shown if word.strip("−0123456789.") == ""]
-    assert sorted(drawn) == sorted(number(entry) for tensor in of_all_ten for entry in tensor.flatten().tolist())
+    assert sorted(drawn) == sorted(number(entry) for tensor in of_all for entry in tensor.flatten().tolist())
 
 
 def test_a_telephone_names_every_row_of_the_step_by_step():
-    of_tokens = ("X", "Q", "K", "V", "Q Kᵀ", "Q Kᵀ, columns", "A", "A, columns", "Y")
+    of_tokens = ("X", "Q", "K", "V", "Y") + 2 * ("Q Kᵀ", "scores", "A")  # the last three in rows and columns
     shown = words(attention_step_by_step(), narrow=True)
     assert shown.count("itself") == len(of_tokens)
     for sums, places in (("la", "W_q, Q"), ("ar", "W_q, Q"), ("tr", "W_q, Q"), ("tl", "W_v, V, Y")):
         assert shown.count(sums) == len(places.split(", "))
 
 
+@pytest.mark.parametrize("make", [attention_step_by_step, self_and_cross_attention, scores_of_one_and_two_matrices])
+def test_the_drawings_of_chapter_4_fit_the_column_of_a_telephone(make):
+    left, _, right, _ = make().narrow.bounds
+    assert right - left + 2 * MARGIN <= 358
+
+
 def test_on_a_telephone_what_makes_the_values_of_x_stands_beside_w_v():
     shown = words(attention_step_by_step(), narrow=True)
-    assert shown.index("X (4 × 4), as above") > shown.index("A (4 × 4)")
+    assert shown.index("X (4 × 4), as above") > shown.index("weights A (4 × 4)")
 
 
 def test_one_token_asks_all_four_and_averages_them():
@@ -173,7 +181,7 @@ def test_cross_attention_shows_the_numbers_of_the_memory_its_keys_and_its_values
 def test_cross_attention_names_the_rows_of_the_memory_its_keys_and_its_values(narrow):
     shown = words(self_and_cross_attention(), narrow)
     for word in SOURCE_TOKENS:
-        assert shown.count(word) == len(("Z", "K and V, between them", "A, columns"))
+        assert shown.count(word) == len(("Z", "K, and V beside it", "A, columns"))
 
 
 def test_states_scores_weights_and_context_of_the_small_encoder_are_computed():
@@ -237,9 +245,10 @@ def test_two_heads_find_what_followed_the_same_word():
     mask = torch.ones(5, 5).tril().bool()
     first = (4 * torch.eye(5).roll(1, dims=0)).where(mask, -torch.inf).softmax(dim=-1)
     previous = first @ token
-    second = (4 * token @ previous.T).where(mask, -torch.inf).softmax(dim=-1)
+    scores = 4 * token @ previous.T
+    second = scores.where(mask, -torch.inf).softmax(dim=-1)
     shown = [word for word in words(induction_head()) if "." in word and word.strip("0123456789.") == ""]
-    drawn = [number(each) for tensor in (previous, second @ token) for each in tensor.flatten().tolist()]
+    drawn = [number(each) for tensor in (previous, scores[4], second @ token) for each in tensor.flatten().tolist()]
     drawn += [number(each) for weights in (first, second) for each in weights[mask].tolist()]
     assert sorted(shown) == sorted(each for each in drawn if "." in each)
     assert (second @ token)[4].argmax() == 2 and second[
@@ -276,12 +285,10 @@ def test_cross_attention_step_by_step_shows_all_that_a_pencil_needs():
 
 
 @pytest.mark.parametrize("narrow", [False, True])
-def test_a_row_of_cross_attention_is_named_after_what_is_read_and_the_last_matrix_adds_what_is_written(narrow):
+def test_a_row_of_cross_attention_is_named_after_the_token_just_read(narrow):
     shown = words(cross_attention_step_by_step(), narrow)
-    of_target = 5 if narrow else 4  # X, Q, scores, weights; divided scores, too, where they stand alone
+    of_target = 6 if narrow else 5  # X, Q, scores, weights, Y; divided scores, too, where they stand alone
     assert all(shown.count(token) == of_target for token in TOKENS)
-    named = ["the → cat", "cat → sees", "sees → itself", "itself → end"]
-    assert [word for word in shown if "→" in word] == [*named, "token read → token written"]
 
 
 def test_each_target_is_given_one_place_further_to_the_right():
