@@ -260,7 +260,7 @@ def test_the_softmax_of_another_library_earns_nothing_however_long_its_import_ma
     """The limits of the battery are so short that an import of scipy alone would be stopped."""
     path = tmp_path / "mine.py"
     path.write_text((Path(__file__).parent / "battery" / f"{name}.py.txt").read_text(encoding="utf-8"))
-    record = grade_submission("mine.py", (str(path),), Settings(1, ("00.2",), Limits(wall=300.0, step=150.0), tier))
+    record = grade_submission("mine.py", (str(path),), Settings(1, ("00.2",), Limits(wall=30.0, step=15.0), tier))
     assert (record.status, record.earned) == (GRADED, 0)
 
 

@@ -33,9 +33,9 @@ def watch(readable: list[str]) -> None:
             if event == "open":
                 act = _opening(*arguments, known)
                 about = arguments[0]
-            elif event == "object.__getattr__":
-                # Asked first: to ask a frame for its `f_code` is such an event, too, and would go round and round.
-                act, about = _reading_code() if arguments[1] == "__code__" else None, ""
+            elif event == "object.__getattr__" and arguments[1] == "__code__":
+                # Of this attribute only: to ask a frame for its `f_code` is such an event, too.
+                act, about = _reading_code(sys._getframe(1).f_code.co_filename), ""
             else:
                 act, about = ACT.get(event), arguments[0] if arguments else ""
             if act is not None and len(_seen) < MOST:
@@ -63,7 +63,6 @@ def _opening(path: str | bytes | int, mode: str | None, flags: int, known: tuple
     return None if own or where.startswith(known) else "read the file"
 
 
-def _reading_code() -> str | None:
-    """Return what it is to ask an object for its code; None unless a cell itself asks."""
-    asking = sys._getframe(2).f_code.co_filename  # below the hook and this function
-    return "read the code of a function" if asking.startswith("<cell ") else None
+def _reading_code(file: str) -> str | None:
+    """Return what it is when code of this file asks an object for its code; None unless that is a cell."""
+    return "read the code of a function" if file.startswith("<cell ") else None
