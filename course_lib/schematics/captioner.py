@@ -30,7 +30,7 @@ def one_step_of_the_captioner() -> Diagram:
         return {
             "picture": _picture(),
             "features": matrix(FEATURES, "key", "X: keys and values", NUMBERS, FEATURE_NAMES),
-            "lstm": box("LSTM,\nthis step: has\nread “beside”", "memory"),
+            "lstm": box("LSTM now:\nhas read\n“beside”", "memory"),
             "last": _last_context(),
             "query": _vector(QUERY, "query", "query h_t"),
             "scores": _vector(scores[0], "weight", "scores", NUMBERS),
@@ -39,7 +39,7 @@ def one_step_of_the_captioner() -> Diagram:
             "context": _vector(context[0], "value", "context c_t", FEATURE_NAMES),
             "adds": box("O [h_t; c_t]"),
             "logits": _vector(logits[0], title="logits", columns=WORDS),
-            "word": box(f"next word:\n“{word}”"),
+            "word": box(f"next\nword:\n“{word}”"),
             "next": _pale_box(f"LSTM, next step:\nreads “{word}” and c_t", "memory"),
         }
 
@@ -56,7 +56,7 @@ def one_step_of_the_captioner() -> Diagram:
     wide = steps()
     wide["query"].right_of(wide["lstm"], 22)
     wide["scores"].right_of(wide["query"], 20)
-    wide["weights"].right_of(wide["scores"], 67)
+    wide["weights"].right_of(wide["scores"], 80)
     wide["features"].above(wide["scores"], 44)
     wide["picture"].left_of(wide["features"], 84)
     wide["last"].above(wide["lstm"], 20)
@@ -65,7 +65,7 @@ def one_step_of_the_captioner() -> Diagram:
     wide["context"].move(min(0, wide["weights"].bounds[2] - wide["context"].bounds[2]), 0)
     level = wide["context"].middle[1]
     wide["adds"].below(wide["query"]).move(0, level - wide["adds"].middle[1])
-    wide["logits"].below(wide["adds"], 34)
+    wide["logits"].below(wide["adds"], 46)
     wide["word"].left_of(wide["logits"], 20)
     wide["next"].below(wide["word"], 40, "start")
     loop = [
