@@ -85,7 +85,7 @@ def sinusoids_are_added() -> Diagram:
     0.91, −0.42, 0.02 and 1.00 are its row.
     """
     positions = sinusoidal_positions(len(TOKENS), X.shape[1])  # (time, d_model)
-    waves = ["sin i", "cos i", "sin .01i", "cos .01i"]
+    waves = ["sin i", "cos i", "sin.01i", "cos.01i"]
     numbered = [f"{position} {token}" for position, token in enumerate(TOKENS)]
 
     def three(rows: list[str]) -> tuple[Part, Part, Part]:
@@ -96,8 +96,8 @@ def sinusoids_are_added() -> Diagram:
         )
 
     x, p, total = three([])
-    total.right_of(p.right_of(x, 15), 15)
-    plus, equals = text("+", strong=True).right_of(x, 1), text("=", strong=True).right_of(p, 1)
+    plus, equals = text("+", strong=True), text("=", strong=True)
+    beside(x, plus, p, equals, total, gap=5)
     small = three(numbered)
     column(*small, gap=28)
     signs = [text("+", strong=True).below(small[0], 3), text("=", strong=True).below(small[1], 3)]
