@@ -12,13 +12,12 @@ WIDTH, STREAM, FIRST, LAST = 332, 63, 100, 326  # pixels: a half, its residual s
 FEED_FORWARD, SQUARE, ROW, GAP = 140, 15, 28, 15  # pixels
 DOWN = ("bottom", "top")
 BADGE, DRAWN = 18, 0.96  # pixels; how wide a text is, in parts of its largest width
-NORM = "light-dark(#a8123e, #ff93a8)"
-COLOURS = {  # one for what a part is for: none is that of queries, keys or values
-    "A": NORM,
+COLOURS = {  # one for each letter: none is that of queries, keys or values
+    "A": "light-dark(#a8123e, #ff93a8)",
     "B": "light-dark(#006a75, #6fd6e0)",
     "C": "light-dark(#6d5600, #e3c65a)",
     "D": "light-dark(#222832, #ced6dd)",
-    "E": NORM,
+    "E": "light-dark(#6a2c91, #d3a8f5)",
 }
 CHANGES = {  # by letter: in 2017, and today
     "A": ("LayerNorm on stream", "RMSNorm on branch"),
@@ -219,17 +218,21 @@ def _half(today: bool, alone: bool = False) -> Group:
     norm_2 = _place(_changed("A", "RMSNorm", 110), networks, first_sum.bounds[1] - 16 - GAP - gone)
     network, last_linear = _network(today, networks, norm_2.bounds[1] - GAP - 2)
     second_sum = _place(_plus(), STREAM, last_linear.middle[1] + 12)
-    above = (first_sum.bounds[1] - GAP - 2, network.bounds[1] - 6 if alone else second_sum.bounds[1] - GAP - 2)
+    over = network.bounds[1] - 12  # where the path of the experts runs over the network
+    above = (first_sum.bounds[1] - GAP - 2, over - 6 if alone else second_sum.bounds[1] - GAP - 2)
     after = [_place(_changed("A", "LayerNorm", 114, alone), STREAM, each) for each in above]
     parts += [network, second_sum, arrow(last_linear, second_sum, sides=("left", "right"))]
     if today:
         parts += [*_branch(first_sum.bounds[1] - 16 - gone, norm_2), norm_2, arrow(norm_2, network)]
-        parts += [_place(_experts(network), LAST - 40, network.bounds[3])]
+        experts = _place(_experts(network), LAST - 40, network.bounds[3])
+        joins = Part(0, 0).move((second_sum.bounds[2] + network.bounds[0]) / 2 + 4, second_sum.middle[1] + 4)
+        parts += [experts, joins, arrow(norm_2, experts, sides=("right", "bottom"))]
+        parts += [arrow(experts, joins, sides=("top", "top"), reach=8)]
     else:
         parts += [*_branch(after[0].bounds[1] - 14, network), *after]
 
     # The stream, the frame, and what stands above and below it.
-    top = after[1].bounds[1] - 16
+    top = min(after[1].bounds[1] - 16, over - 26)
     last_norm = _place(_changed("A", "RMSNorm", 114), STREAM, top - 12)
     logits = _place(box("linear:\nlogits", width=100), STREAM, last_norm.bounds[1] - GAP)
     frame = Part(WIDTH, bottom - top, rectangle(0, 0, WIDTH, bottom - top, "plain", 0.04, 1, 1.4, 12, dashed=True))
