@@ -26,7 +26,7 @@ def induction_head() -> Diagram:
     def parts(names: list[str]) -> dict[str, Part]:
         """Return the matrices; only the first has names of rows where the others stand beside it."""
         return {
-            "token": matrix(heads["token"], "value", "token", rows, WORDS),
+            "token": matrix(heads["token"], "value", "token", rows, WORDS, highlight=LAST),
             "first": matrix(heads["first"], "weight", "layer 1", names, positions, mask, SEES),
             "previous": matrix(heads["previous"], "key", "previous", names, WORDS, highlight=SEES),
             "scores": matrix(heads["scores"][LAST:], "plain", f"scores of {rows[LAST]}", columns=positions),
@@ -41,8 +41,8 @@ def induction_head() -> Diagram:
         )
 
     wide = parts([])
-    wide["previous"].right_of(wide["token"], 104)
-    wide["next"].right_of(wide["previous"], 104)
+    wide["previous"].right_of(wide["token"], 92)
+    wide["next"].right_of(wide["previous"], 92)
     of_first, of_second = rules()
     wide["first"].below(wide["token"], 84)
     wide["first"].move((wide["token"].middle[0] + wide["previous"].middle[0]) / 2 - wide["first"].middle[0], 0)
@@ -54,13 +54,16 @@ def induction_head() -> Diagram:
     asked = text("query", "query", strong=True).left_of(wide["scores"], 60).move(0, -14)
     passed_on = text("value", "value", strong=True).left_of(wide["second"], 60).move(0, -14)
     of_second.left_of(wide["scores"], 12).move(0, 34)
-    leaves = [_point(wide["token"].middle[0] + by, wide["token"].bounds[3] + 4) for by in (0, -24)]
-    all_tokens = bracket(wide["token"], "right", "")
-    stream = frame([wide["token"], wide["previous"], wide["next"]], "residual stream", 10)
+    all_tokens, same_tokens = (bracket(wide["token"], side, "") for side in ("right", "left"))
+    left, bottom = same_tokens.bounds[0] + 6, same_tokens.bounds[3]  # the line to layer 2 goes on from the bracket
+    leaves = [_point(wide["token"].middle[0], wide["token"].bounds[3] + 2), _point(left, bottom - 4)]
+    stream = frame([same_tokens, wide["token"], wide["previous"], wide["next"]], "residual stream", 10)
 
     narrow = parts(rows)
     turned = rules()
-    beside = [_point(narrow["token"].bounds[2] + 4, narrow["token"].middle[1] + by) for by in (14, -14)]
+    top, bottom = narrow["token"].body[1::2]
+    height = (bottom - top) / len(ROW)
+    beside = [_point(narrow["token"].bounds[2] + 6, bottom - back * height) for back in (0.5, 2.5)]
     named = text("query", "query", strong=True), text("value", "value", strong=True)
     for each, point in zip(named, beside, strict=True):
         each.right_of(point, 4).move(0, -10)
@@ -81,7 +84,7 @@ def induction_head() -> Diagram:
             (leaves[0], drawn["scores"], "", "query"),
             (leaves[1], drawn["second"], "", "value"),
             (drawn["scores"], drawn["second"], "softmax", "weight"),
-            (drawn["second"], drawn["next"], "writes", "weight"),
+            (drawn["second"], drawn["next"], "weights\n× token", "weight"),
         ]
         return [
             arrow(start, end, label, role, side, reach + 12 * (role == "value"))
@@ -103,16 +106,16 @@ def induction_head() -> Diagram:
         f"The last position gives {given:.2f} to position {SEES}, and its next token is {WORDS[2]}, "
         f"{heads['next'][LAST, 2]:.2f}.",
         [
-            *(stream, *wide.values(), all_tokens, of_first, of_second, asked, passed_on),
+            *(stream, *wide.values(), all_tokens, same_tokens, of_first, of_second, asked, passed_on),
             arrow(all_tokens, wide["first"], "value", "value", ("right", "top"), 12),
-            arrow(wide["first"], wide["previous"], "writes", "weight", ("right", "bottom"), 12),
+            arrow(wide["first"], wide["previous"], "weights\n× token", "weight", ("right", "bottom"), 12),
             arrow(wide["previous"], wide["scores"], "key", "key", ("right", "top"), 12),
             *arrows(wide, leaves, across, 12),
         ],
         narrow=[
             *(*narrow.values(), *turned, *named),
             arrow(narrow["token"], narrow["first"], "value", "value", down),
-            arrow(turned[0], narrow["previous"], "writes", "weight", down),
+            arrow(turned[0], narrow["previous"], "weights\n× token", "weight", down),
             arrow(narrow["previous"], turned[1], "key", "key", down),
             *arrows(narrow, beside, along, 40),
         ],
