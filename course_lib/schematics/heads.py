@@ -15,6 +15,7 @@ DOWN = ("bottom", "top")
 LAST = len(TOKENS) - 1  # "itself", the row that the chapter follows
 NUMBERS = "₁₂"
 CUT = "stroke:var(--ink);stroke-width:3px"  # the line between two heads
+BRACKET = "fill:none;stroke:var(--ink);stroke-width:1.5px"
 
 
 def two_heads_step_by_step() -> Diagram:
@@ -97,17 +98,21 @@ def two_heads_step_by_step() -> Diagram:
         top = Group([three, *cuts, *before])
         top.move(0, heads.bounds[1] - 46 - top.bounds[3])
         top.move(heads.middle[0] - three.middle[0], 0)
+        left, right = three.parts[0].body[0], three.parts[-1].body[2]
+        bracket = f'<path class="line" d="M0 0V6H{right - left}V0" style="{BRACKET}"/>'
+        around = Part(right - left, 6, bracket)  # all three are split
+        around.move(left, three.bounds[3] + 3)
         end.below(heads, 50)
         if narrow:
             end.move(heads.bounds[0] - end.bounds[0], 0)
-        drawn: list[Part | Arrow] = [*top.parts, one, other, end]
+        drawn: list[Part | Arrow] = [*top.parts, around, one, other, end]
         if narrow:
             note = text(f"rows of all: {', '.join(TOKENS)}").above(top, 10)
             under = Part(0, 0).move(both.middle[0], heads.bounds[3])
-            drawn += [note, arrow(three, one, "split", sides=DOWN)]
+            drawn += [note, arrow(around, one, "split", sides=DOWN)]
             drawn += [under, arrow(under, both, "concatenate Y₁ and Y₂", "value", DOWN)]
         else:
-            drawn += [arrow(three, one, "split", sides=DOWN), arrow(three, other, "split", sides=DOWN)]
+            drawn += [arrow(around, one, "split", sides=DOWN), arrow(around, other, "split", sides=DOWN)]
             drawn += [arrow(first, both, "", "value", DOWN), arrow(second, both, "concatenate", "value", DOWN)]
         return drawn
 
