@@ -76,13 +76,13 @@ def masked_mean_step_by_step() -> Diagram:
             *wide.values(),
             frame([wide["a"], wide["y"]], "blocks (here: one layer of attention)"),
             arrow(wide["x"], wide["a"]),
-            arrow(wide["mean"], wide["u"], "W_c ȳ"),
+            arrow(wide["mean"], wide["u"], "ȳ W_c\u200bᵀ"),
             *arrows(wide, ACROSS, ("left", "right")),
         ],
         narrow=[
             *narrow.values(),
             arrow(narrow["x"], narrow["a"], "blocks: attention", sides=DOWN),
-            arrow(narrow["mean"], narrow["w"], "W_c ȳ", sides=DOWN),
+            arrow(narrow["mean"], narrow["w"], "ȳ W_c\u200bᵀ", sides=DOWN),
             *arrows(narrow, DOWN, DOWN),
         ],
     )
