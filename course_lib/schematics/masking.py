@@ -26,7 +26,7 @@ from course_lib.masks import causal_mask, masked_softmax, padding_mask
 SCALE = Q.shape[-1] ** -0.5
 SEES = TOKENS.index("sees")
 DOWN, ACROSS = ("bottom", "top"), ("right", "left")
-POSITIVE = 0.3  # how dark a positive score is shaded
+PALEST, DARKEST = 0.1, 0.37  # the shades of positive scores: negative ones are nearly white
 
 
 def mask_before_softmax() -> Diagram:
@@ -46,9 +46,9 @@ def mask_before_softmax() -> Diagram:
             "k": matrix(K, "key", "K", TOKENS),
             "v": matrix(V, "value", "V", TOKENS),
             "scores": matrix(scores, "weight", "dot products Q Kᵀ", TOKENS, TOKENS, highlight=SEES),
-            "scaled": matrix(scaled, "weight", "scaled", TOKENS, highlight=SEES),
-            "hidden": matrix(scaled.where(mask, -torch.inf), "weight", "masked", TOKENS, mask=mask, highlight=SEES),
-            "weights": _with_sums(weights, "weights A", mask, TOKENS, SEES),
+            "scaled": matrix(scaled, "weight", "scaled", TOKENS, TOKENS, highlight=SEES),
+            "hidden": matrix(scaled.where(mask, -torch.inf), "weight", "masked", TOKENS, TOKENS, mask, SEES),
+            "weights": _with_sums(weights, "weights A", mask, TOKENS, SEES, TOKENS),
             "y": matrix(output, "value", "Y = A V", rows, highlight=SEES),
         }
 
@@ -141,8 +141,8 @@ def one_hot_or_spread() -> Diagram:
     return Diagram(
         "Scores of 256 products: a one-hot softmax, or a spread one",
         f"One random query with 256 entries and six random keys. Divided by 16, the scores are {_listed(scores[0])}; "
-        f"not divided, they are {_listed(scores[1])}. Positive scores are shaded, negative ones are not. Divided by "
-        f"16, the weights are {first}; not divided, they are {second}: one key has nearly all the weight.",
+        f"not divided, they are {_listed(scores[1])}. A larger positive score is darker, a negative one is white. "
+        f"Divided by 16, the weights are {first}; not divided, they are {second}: one key has nearly all the weight.",
         arranged(turned=False),
         narrow=arranged(turned=True),
     )
@@ -202,7 +202,7 @@ def leak_of_a_late_mask() -> Diagram:
 
 def causal_and_padding() -> Diagram:
     """Draw Chapter 5: the causal mask, the padding mask of a sentence of three words in five positions, and both."""
-    words = ("the", "cat", "sees", "▢", "▢")
+    words = ("the", "cat", "sees", "pad", "pad")
     no_future = causal_mask(5)  # (query, key)
     no_padding = padding_mask(torch.tensor([3]), time=5)[0].expand(5, 5)  # (query, key)
 
@@ -269,17 +269,16 @@ def one_look_up() -> Diagram:
 
 
 def _signed(scores: torch.Tensor, title: str, rows: Sequence[str], columns: Sequence[str]) -> Group:
-    """Draw scores (row, column), the positive ones shaded and the negative ones white."""
+    """Draw scores (row, column): a larger positive one is darker, the negative ones are white."""
     written = [[number(score) for score in row] for row in scores.tolist()]
     drawn = matrix(written, "weight", title, rows, columns)
     left, top, right, bottom = drawn.body
     width, height = (right - left) / scores.shape[1], (bottom - top) / len(scores)
-    shades = [
-        Part(width, height, rectangle(0, 0, width, height, "weight", POSITIVE, 0)).move(
-            left + j * width, top + i * height
-        )
-        for i, j in (scores > 0).nonzero().tolist()
-    ]
+    shades = []
+    for i, j in (scores > 0).nonzero().tolist():
+        shade = PALEST + (DARKEST - PALEST) * (scores[i, j] / scores.max()).item()
+        cell = Part(width, height, rectangle(0, 0, width, height, "weight", shade, 0))
+        shades.append(cell.move(left + j * width, top + i * height))
     return Group([drawn, *shades])
 
 

@@ -43,7 +43,6 @@ from course_lib.schematics.generating import context_and_targets, logits_to_a_dr
 from course_lib.schematics.heads import right_and_wrong_halves, two_heads_step_by_step
 from course_lib.schematics.induction import induction_head
 from course_lib.schematics.masking import (
-    POSITIVE,
     causal_and_padding,
     leak_of_a_late_mask,
     mask_before_softmax,
@@ -229,9 +228,10 @@ def test_a_rounded_weight_is_written_like_an_exact_one():
     assert "0.00" not in shown and (shown.count("0"), shown.count("1")) == (5, 1)
 
 
-def test_positive_scores_are_shaded_and_negative_ones_are_not():
-    shades = one_hot_or_spread().svg().count(f"fill-opacity:{POSITIVE};")
-    assert shades == len(("0.75", "0.22", "11.99", "3.58"))
+def test_a_larger_positive_score_is_darker_and_a_negative_one_is_not_shaded():
+    found = re.findall(r"fill-opacity:([.0-9]+);stroke:[^;]+;stroke-opacity:0;", one_hot_or_spread().svg())
+    of_075, of_022, of_1199, of_358 = map(float, found)
+    assert of_022 < of_075 < of_358 < of_1199
 
 
 def test_both_masks_allow_what_each_of_them_allows():
