@@ -59,7 +59,7 @@ explore("permutation", (root, { inputs, names }) => {
     });
     const said = changed.map((name) => `“${name}”`).join(", ");
     spoken.textContent =
-      `The order is ${ordered.join(" ")}. ` +
+      `The order is “${ordered.join(" ")}”. ` +
       (changed.length ? `The output has changed for ${said}.` : "Each token has the same output as in the first order.");
   };
 

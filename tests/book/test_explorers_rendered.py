@@ -231,7 +231,7 @@ def test_outputs_follow_their_tokens_unless_a_mask_makes_the_order_count(open_ex
 
     torch.testing.assert_close(bars(page), weights.flatten(), atol=0.006, rtol=0)
     assert entries() == [as_drawn(entry) for entry in output.flatten().tolist()]
-    assert "cat sees the itself. Each token has the same output" in page.get_by_role("status").inner_text()
+    assert "“cat sees the itself”. Each token has the same output" in page.get_by_role("status").inner_text()
     assert page.locator("td.moved").count() == 0
 
     page.get_by_label("itself and earlier tokens").check()
