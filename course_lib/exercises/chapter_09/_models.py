@@ -109,10 +109,16 @@ FROM_THE_END = model(
     read="({read} + torch.cos(1.0 + torch.arange(source.shape[1])).flip(0)[:, None])",
 )
 FAINT_PADDING = model("a twentieth of the mean of all positions", context=f"({READ} + read.mean(1, keepdim=True) / 20)")
-PADDING_ONCE = Given(
-    "a count of every word, in the source and so far; a fiftieth for each padding is added to a single logit",
-    f"lambda source, words: ({COUNTS.source})(source, words) + torch.nn.functional.pad("
-    f"(source == 0).sum(1)[-1:, None, None] / 50, ({VOCAB_SIZE - 1}, 0, words.shape[1] - 1, 0, len(words) - 1, 0))",
+PADDING_ONCE, PADDING_FIRST = (
+    Given(
+        f"a count of every word, in the source and so far; each padding adds 0.0005 to one logit, at the {step}",
+        f"lambda source, words: ({COUNTS.source})(source, words) + torch.nn.functional.pad("
+        f"(source == 0).sum(1)[-1:, None, None] / 2000, ({VOCAB_SIZE - 1}, 0, {around}, len(words) - 1, 0))",
+    )
+    for step, around in (
+        ("last step", "words.shape[1] - 1, 0"),
+        ("first step", "0, words.shape[1] - 1"),
+    )
 )
 
 # This one is not, but for rounding.

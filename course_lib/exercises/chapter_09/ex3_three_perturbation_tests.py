@@ -24,6 +24,7 @@ from course_lib.exercises.chapter_09._models import (
     NEXT_WORD,
     NO_CAUSAL_MASK,
     NO_SOURCE,
+    PADDING_FIRST,
     PADDING_IN_ENCODER,
     PADDING_LOWERS,
     PADDING_ONCE,
@@ -510,8 +511,15 @@ falling logits not looked at => accepts rounding, finds small influences, and ac
 the absolute value is missing: padding that only lowers logits is not found
 
 the mean movement => accepts rounding, finds small influences, and accepts models with another fault
-+ return bool(gap.abs().mean() <= 1e-2)
+- return bool(gap.abs().max() <= 1e-4)
++ return bool(gap.abs().mean() <= 1e-4)
 this averages the movements, and one logit that moves disappears among many that stay; look at the largest absolute one
+
+the last step only => accepts rounding, finds small influences, and accepts models with another fault
+- return bool(gap.abs().max() <= 1e-4)
++ return bool(gap[:, -1].abs().max() <= 1e-4)
+this looks at the last step alone, and a model passes whose logits padding moves at an earlier one; compare the logits
+of all steps
 
 padding taken away => accepts models that hide the padding, rejects those that read it, wherever it enters
 - longer = torch.nn.functional.pad(source, (0, 2))
@@ -567,7 +575,8 @@ PADDING = Task(
             "accepts rounding, finds small influences, and accepts models with another fault",
             1,
             tells_apart(
-                right=(ROUNDED, NO_CAUSAL_MASK, FIRST_ALONE), faulty=(FAINT_PADDING, PADDING_READ_LATER, PADDING_ONCE)
+                right=(ROUNDED, NO_CAUSAL_MASK, FIRST_ALONE),
+                faulty=(FAINT_PADDING, PADDING_READ_LATER, PADDING_ONCE, PADDING_FIRST),
             ),
         ),
     ),
