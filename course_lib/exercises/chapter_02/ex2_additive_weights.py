@@ -115,6 +115,20 @@ query forgotten => softmax of the additive scores
 this depends on the keys alone: the query was left out, or was added outside the tanh of the keys, where it adds the
 same number to the score of every location
 
+not summed over the hidden layer => the weights of each picture sum to one
+- scores = torch.tanh(from_query[:, None, :] + from_keys) @ score_weight
++ scores = torch.tanh(from_query[:, None, :] + from_keys) * score_weight
+`*` multiplies entry by entry and leaves an axis of d_hidden numbers; the score of a location is one number, their sum,
+as `@ score_weight` makes it
+
+softmax before the sum => the weights of each picture sum to one
+- scores = torch.tanh(from_query[:, None, :] + from_keys) @ score_weight
+- return scores.softmax(dim=1)
++ scores = torch.tanh(from_query[:, None, :] + from_keys) * score_weight
++ return scores.softmax(dim=1).sum(dim=-1)
+this takes a softmax for each hidden entry and adds them up; the score of a location comes first, the sum over its
+hidden entries, then one softmax over the locations
+
 every axis of length 1 dropped (1) => softmax of the additive scores
 - scores = torch.tanh(from_query[:, None, :] + from_keys) @ score_weight
 - return scores.softmax(dim=1)
