@@ -40,4 +40,5 @@ def test_no_sheet_is_nearly_empty_but_the_last_of_a_page(pdf):
     """Where a frame could not break, half-empty sheets were printed before it."""
     words = [len(page.extract_text().split()) for page in pdf.pages]
     last = [pdf.get_destination_page_number(pdf.outline[1]) - 1, len(words) - 1]
-    assert all(count > 40 for sheet, count in enumerate(words) if sheet not in last), words
+    # A footer has the title and the number; a margin alone made a sheet with nothing else.
+    assert all(count > (12 if sheet in last else 40) for sheet, count in enumerate(words)), words
