@@ -13,7 +13,7 @@ from course_lib.masks import token_padding_mask
 from course_lib.normalisation import LayerNorm
 from course_lib.shapes import check_shape
 
-HIDDEN, RANDOM = 0.8, 0.1  # fractions of the chosen tokens; the rest stays as it is
+HIDDEN, RANDOM = 0.8, 0.1  # fractions of the selected tokens; the rest stays as it is
 INIT_STD = 0.02  # standard deviation of the tables' first entries
 
 
@@ -25,26 +25,29 @@ def mask_tokens(
     first_word: int,
     mask_rate: float = 0.15,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Choose tokens to predict, each with probability `mask_rate`: return inputs (batch, time), and which were chosen.
+    """Select tokens to predict, each with probability `mask_rate`: return inputs (batch, time), and which are selected.
 
-    Of the chosen ones, 80 % become `mask_id`, 10 % a random word and 10 % stay, so that no token can be trusted. Tokens
-    (batch, time) below `first_word` are special: they are never chosen, and no random word is one of them. After Devlin
-    et al. (2019). Raises ValueError for a `mask_rate` that is not from 0 to 1.
+    Of the selected ones, 80 % become `mask_id`, 10 % a random word and 10 % stay, so that no token can be trusted.
+    Tokens (batch, time) below `first_word` are special: they are never selected, and no random word is one of them.
+    After Devlin et al. (2019). Raises ValueError for a `mask_rate` that is not from 0 to 1.
 
     >>> tokens = torch.arange(2, 12).unsqueeze(0)
     >>> generator = torch.Generator().manual_seed(1)
-    >>> inputs, chosen = mask_tokens(tokens, generator, 12, mask_id=1, first_word=2, mask_rate=0.5)
-    >>> bool((inputs == tokens)[~chosen].all())
+    >>> inputs, selected = mask_tokens(tokens, generator, 12, mask_id=1, first_word=2, mask_rate=0.5)
+    >>> bool((inputs == tokens)[~selected].all())
     True
     """
     check_shape(tokens, "batch time", "tokens")
     if not 0 <= mask_rate <= 1:
         raise ValueError(f"`mask_rate` is {mask_rate}, expected from 0 to 1")
-    chosen = (torch.rand(tokens.shape, generator=generator) < mask_rate) & (tokens >= first_word)  # (batch, time)
-    fate = torch.rand(tokens.shape, generator=generator)  # (batch, time)
-    words = torch.randint(first_word, vocab_size, tokens.shape, generator=generator)  # (batch, time)
-    inputs = torch.where(chosen & (fate < HIDDEN), mask_id, tokens)  # (batch, time)
-    return torch.where(chosen & (fate >= 1 - RANDOM), words, inputs), chosen
+    shape = tokens.shape  # (batch, time), as of all tensors below
+    selection = torch.rand(shape, generator=generator)
+    corruption = torch.rand(shape, generator=generator)
+    replacements = torch.randint(first_word, vocab_size, shape, generator=generator)
+    selected = (selection < mask_rate) & (tokens >= first_word)
+    inputs = torch.where(selected & (corruption < HIDDEN), mask_id, tokens)
+    inputs = torch.where(selected & (corruption >= 1 - RANDOM), replacements, inputs)
+    return inputs, selected
 
 
 class MaskedLanguageModel(nn.Module):

@@ -14,29 +14,29 @@ def masked(tokens, **arguments):
     return mask_tokens(tokens, torch.Generator().manual_seed(1), VOCABULARY, MASK, FIRST_WORD, **arguments)
 
 
-def test_special_tokens_are_neither_chosen_nor_drawn():
+def test_special_tokens_are_neither_selected_nor_drawn():
     tokens = draw()
-    inputs, chosen = masked(tokens, mask_rate=1.0)
-    assert torch.equal(chosen, tokens >= FIRST_WORD)
-    changed = chosen & (inputs != tokens) & (inputs != MASK)
+    inputs, selected = masked(tokens, mask_rate=1.0)
+    assert torch.equal(selected, tokens >= FIRST_WORD)
+    changed = selected & (inputs != tokens) & (inputs != MASK)
     assert inputs[changed].min() >= FIRST_WORD and inputs[changed].max() == VOCABULARY - 1
 
 
-def test_what_is_not_chosen_stays_and_the_tokens_themselves_too():
+def test_what_is_not_selected_stays_and_the_tokens_themselves_too():
     tokens = draw()
     before = tokens.clone()
-    inputs, chosen = masked(tokens)
-    assert torch.equal(inputs[~chosen], tokens[~chosen]) and torch.equal(tokens, before)
+    inputs, selected = masked(tokens)
+    assert torch.equal(inputs[~selected], tokens[~selected]) and torch.equal(tokens, before)
 
 
 def test_the_masking_rate_is_15_percent_and_of_these_80_10_10():
     tokens = draw()
     words = tokens >= FIRST_WORD
-    inputs, chosen = masked(tokens)
-    rate = chosen[words].double().mean().item()
+    inputs, selected = masked(tokens)
+    rate = selected[words].double().mean().item()
     assert abs(rate - 0.15) < 5 * (0.15 * 0.85 / words.sum().item()) ** 0.5
-    number, hidden = chosen.sum().item(), (inputs[chosen] == MASK).double().mean().item()
-    kept = (inputs[chosen] == tokens[chosen]).double().mean().item()
+    number, hidden = selected.sum().item(), (inputs[selected] == MASK).double().mean().item()
+    kept = (inputs[selected] == tokens[selected]).double().mean().item()
     # One in 37 random words is the one that stood there.
     assert abs(hidden - 0.8) < 5 * (0.8 * 0.2 / number) ** 0.5
     assert abs(kept - (0.1 + 0.1 / 37)) < 5 * (0.1 * 0.9 / number) ** 0.5
