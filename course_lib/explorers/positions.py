@@ -13,7 +13,7 @@ from course_lib.shapes import check_shape
 
 WIDTH, HEIGHT = 212, 200  # pixels of a panel: three have room side by side, and below one another on a telephone
 LEFT, RIGHT, TOP, BOTTOM = 34, 10, 46, 42  # pixels around its plane, for its name, ticks and names of axes
-KEY = "Curve: the scores of this query. Band: those of all queries. Dashed: without positions. Bar: what positions add."
+KEY = "Curve: the scores of this query. Band: those of all queries. Dashed: without positions. Bar: what positions change."
 
 
 def explore_positions(inputs: torch.Tensor, to_query: torch.Tensor, to_key: torch.Tensor, bias: torch.Tensor) -> HTML:
@@ -51,7 +51,7 @@ def explore_positions(inputs: torch.Tensor, to_query: torch.Tensor, to_key: torc
     low, high = floor(min(every)), max(ceil(max(every)), floor(min(every)) + 1)
     panels = "".join(_panel(name, rows, alone, reach, low, high) for name, rows in scores.items())
     figure = f'<figure><div class="panels">{panels}</div><figcaption>{KEY}</figcaption></figure>'
-    sentence = "slide the query and the offset of its key, and see what positions add with each encoding"
+    sentence = "slide the query and the offset of its key, and see what positions change with each encoding"
     data = {"scores": scores, "alone": alone, "reach": reach}
     return explorer("positions", data, figure + _table(scores, alone, reach), sentence)
 
