@@ -14,6 +14,7 @@ WIDTH, HEIGHT = 320, 240  # pixels of the chart: as wide as a telephone has room
 LEFT, RIGHT, TOP, BOTTOM = 26, 14, 28, 42  # pixels around its plane, for ticks and names
 HIGHEST = 3  # nats, at the top of the plane: above all losses of the table
 CHANCE = log(SYMBOLS)
+FROM_BELOW = sorted(range(len(ORDERS)), key=lambda kind: ORDERS[kind].startswith("pre"))  # wide lines first
 LEARNED = 0.5  # nats: a stack has learned when its loss is below
 DEPTH, RATE = DEPTHS.index(16), LEARNING_RATES.index(0.01)  # what is shown first
 KEY = (
@@ -63,8 +64,8 @@ def _chart(kinds: Sequence[Sequence[Sequence[float]]]) -> str:
     ]
     curves = "".join(
         f'<path class="training kind-{kind}" d="{path(_by_step(losses))}"/>'
-        for kind, trainings in enumerate(kinds)
-        for losses in trainings
+        for kind in FROM_BELOW
+        for losses in kinds[kind]
     )
     return (
         f'<figure><svg width="{WIDTH}" height="{HEIGHT}" role="img" aria-label="The loss against the training step">'
