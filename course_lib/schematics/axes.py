@@ -1,4 +1,4 @@
-"""Axes and memory: two axes exchanged, or the memory cut anew; the loops of an einsum; what broadcasting repeats."""
+"""Axes and memory: exchanged or cut anew; the loops of an einsum; what broadcasting repeats; the axis of a softmax."""
 
 from collections.abc import Sequence
 
@@ -173,4 +173,67 @@ def broadcasting_two_ways() -> Diagram:
         f"{rows(TABLE + as_column)}.",
         [beside(*panels(), gap=56)],
         narrow=[column(*panels(), gap=30)],
+    )
+
+
+def softmax_along_two_axes() -> Diagram:
+    """Draw Chapter 0: the softmax of a table along the keys, so that its rows sum to 1, and along the queries.
+
+    >>> print(softmax_along_two_axes().description[-81:])
+    Its columns sum to 1, 1, 1 and 1, but its rows do not: they sum to 1.63 and 2.37.
+    """
+    scores = Q[[TOKENS.index(token) for token in READERS]] @ K.T / 2  # (query, key)
+    right, wrong = scores.softmax(dim=-1), scores.softmax(dim=0)  # (query, key), (query, key)
+
+    def framed(drawn: Part, last: bool) -> Part:
+        """Return a frame around what one softmax works on: the last row, or the column of the key of the example."""
+        left, top, end, bottom = drawn.body
+        wide = (end - left) / len(TOKENS)
+        width, height = (end - left, CELL) if last else (wide, bottom - top)
+        frame = Part(width + 2, height + 2, rectangle(0, 0, width + 2, height + 2, "ink", 0, 1, 2.5, 3))
+        return frame.move(left - 1 if last else left + READ * wide - 1, bottom - height - 1 if last else top - 1)
+
+    def with_sums(weights: torch.Tensor, title: str, along_keys: bool) -> Group:
+        """Return the weights, the sum of each row at their right, and the sum of each column below the wrong ones."""
+        drawn = matrix(weights, "weight", rows=READERS, columns=TOKENS)
+        sums = matrix(weights.sum(dim=-1, keepdim=True), columns=["sum ✓" if along_keys else "sum ✗"])
+        parts = [drawn, sums.right_of(drawn, 8), framed(drawn, along_keys)]
+        sums.move(0, drawn.body[1] - sums.body[1])
+        if not along_keys:
+            wide = (drawn.body[2] - drawn.body[0]) / len(TOKENS)
+            for at, total in enumerate(weights.sum(dim=0).tolist()):
+                under = text(number(total)).below(drawn, 4)
+                parts.append(under.move(drawn.body[0] + (at + 0.5) * wide - under.middle[0], 0))
+            parts.append(text("sum").below(drawn, 4))
+            parts[-1].move(drawn.body[0] - 8 - parts[-1].bounds[2], 0)
+        inside = Group(parts)
+        return Group([inside, text(title, strong=True).above(inside, 6)])
+
+    def all_parts(narrow: bool) -> list[Part | Arrow]:
+        start = matrix(scores, "plain", "scores", READERS, TOKENS)
+        keys = with_sums(right, "✓ dim=-1: a softmax of each row", along_keys=True)
+        queries = with_sums(wrong, "✗ dim=0: a softmax of each column", along_keys=False)
+        if narrow:
+            column(start, keys, queries, gap=28)
+            for group in (keys, queries):
+                group.move(start.bounds[0] - group.bounds[0], 0)
+            return [start, keys, queries]
+        both = beside(keys, queries, gap=44)
+        queries.move(0, keys.bounds[1] - queries.bounds[1])
+        start.above(both, 40)
+        return [start, keys, queries, *(arrow(start, end.parts[1], sides=DOWN) for end in (keys, queries))]
+
+    def listed(values: torch.Tensor) -> str:
+        *most, last = map(number, values.tolist())
+        return f"{', '.join(most)} and {last}"
+
+    return Diagram(
+        "A softmax along the keys, and along the queries",
+        f"A table of scores has a row for each query, of {' and '.join(READERS)}, and a column for each key, of "
+        f"{', '.join(TOKENS)}: {'; '.join(map(listed, scores))}. With dim=-1, a softmax works on each row: the weights "
+        f"are {'; '.join(map(listed, right))}, and the rows sum to {listed(right.sum(dim=-1))}. With dim=0, it works "
+        f"on each column: the weights are {'; '.join(map(listed, wrong))}. Its columns sum to "
+        f"{listed(wrong.sum(dim=0))}, but its rows do not: they sum to {listed(wrong.sum(dim=-1))}.",
+        all_parts(narrow=False),
+        narrow=all_parts(narrow=True),
     )

@@ -20,7 +20,12 @@ from course_lib.schematics.attention import (
     self_and_cross_attention,
     token_of_three_parts,
 )
-from course_lib.schematics.axes import broadcasting_two_ways, einsum_as_loops, transpose_against_reshape
+from course_lib.schematics.axes import (
+    broadcasting_two_ways,
+    einsum_as_loops,
+    softmax_along_two_axes,
+    transpose_against_reshape,
+)
 from course_lib.schematics.beam import beam_as_a_tree
 from course_lib.schematics.block import W_1, W_2, pre_and_post_norm, residual_stream_of_four_blocks
 from course_lib.schematics.bottleneck import QUERY as FIRST_QUERY
@@ -99,7 +104,7 @@ def test_each_drawing_is_described_and_fits_the_column_of_the_book(name):
         two_heads_step_by_step,
         *(sinusoids_are_added, arrows_keep_their_angle),
         routing_to_experts,
-        *(scores_to_softmax, transpose_against_reshape, einsum_as_loops, broadcasting_two_ways),
+        *(scores_to_softmax, transpose_against_reshape, einsum_as_loops, broadcasting_two_ways, softmax_along_two_axes),
         *(pre_and_post_norm, residual_stream_of_four_blocks),
         *(self_attention_of_one_token, self_attention_without_parameters, self_attention_of_permuted_rows),
         one_vector_or_attention,
@@ -658,6 +663,15 @@ def test_the_einsum_shows_both_factors_and_all_sums(narrow):
     shown = [word for word in words(einsum_as_loops(), narrow) if word.isdigit()]
     assert shown == [number(each) for tensor in (queries, K, queries @ K.T) for each in tensor.flatten().tolist()]
     assert "0 · 0 + 2 · 2 + 2 · 2 + 3 · 0 = 8" in words(einsum_as_loops(), narrow)
+
+
+@pytest.mark.parametrize("narrow", [False, True])
+def test_a_softmax_of_each_row_and_one_of_each_column_differ_in_what_sums_to_one(narrow):
+    scores = Q[2:] @ K.T / 2  # (query, key): sees, itself
+    rows, columns = scores.softmax(dim=1), scores.softmax(dim=0)  # (query, key) each
+    expected = (scores, rows, torch.ones(2), columns, columns.sum(dim=1), torch.ones(4))
+    shown = [word for word in words(softmax_along_two_axes(), narrow) if re.fullmatch(r"[0-9.]+", word)]
+    assert shown == [number(each) for tensor in expected for each in tensor.flatten().tolist()]
 
 
 @pytest.mark.parametrize("narrow", [False, True])
