@@ -29,14 +29,14 @@ def published_models() -> list[dict]:
 
 
 def show_published_models() -> HTML:
-    """Return the models as two tables, and below them, folded, the words of the source of every cell.
+    """Return the models as two tables, and below them, folded, a quotation from a source for every cell.
 
     >>> show_published_models().data.count("<tr>")
     22
     """
     tables = "".join(_table(columns) for columns in TABLES)
     sources = "".join(_sources(model) for model in published_models())
-    return HTML(f"{tables}<details><summary>The words of the source of every cell</summary>{sources}</details>")
+    return HTML(f"{tables}<details><summary>The sources: a quotation for every cell</summary>{sources}</details>")
 
 
 def _table(columns: tuple[str, ...]) -> str:

@@ -20,7 +20,7 @@ COLOURS = {  # one for each letter: none is that of queries, keys or values
     "E": "light-dark(#6a2c91, #d3a8f5)",
 }
 CHANGES = {  # by letter: in 2017, and today
-    "A": ("LayerNorm on stream", "RMSNorm on branch"),
+    "A": ("LayerNorm after +", "RMSNorm before linear"),
     "B": ("ReLU network", "SwiGLU, or experts"),
     "C": ("sinusoids, added", "RoPE, which rotates"),
     "D": ("4 keys, 4 values", "2 keys, 2 values"),
@@ -76,10 +76,10 @@ def todays_block_beside_2017() -> Diagram:
         "through N blocks to the logits. Each block has two branches, causal softmax attention with its output "
         "projection and a feed-forward network, which are added to the stream. Five things differ. They have a letter "
         "and a colour, and stand in a table at the top. "
-        "A: in 2017 a LayerNorm stands on the stream after each sum; today an RMSNorm stands on each branch, and one "
-        "more above the last block. B: ReLU between two linear maps, 4d wide, became SwiGLU, 8d/3 wide, in which a "
-        "gate is multiplied; or a router that chooses experts. C: sinusoids added to the tokens became RoPE, which "
-        "rotates queries and keys. "
+        "A: in 2017 a LayerNorm stands on the stream after each sum; today an RMSNorm stands on each branch, before "
+        "its linear map, and one more above the last block, before the logits. B: ReLU between two linear maps, 4d "
+        "wide, became SwiGLU, 8d/3 wide, in which a gate is multiplied; or a router that chooses experts. C: sinusoids "
+        "added to the tokens became RoPE, which rotates queries and keys. "
         f"D: {HEADS} queries with {HEADS} keys and {HEADS} values became {HEADS} queries with {GROUPS} keys and "
         f"{GROUPS} values, each read by {HEADS // GROUPS} heads. E: queries and keys are normalised, which 2017 did "
         "not do. A dashed frame stands where one of the two has no part.",
@@ -225,7 +225,7 @@ def _half(today: bool, alone: bool = False) -> Group:
     if today:
         parts += [*_branch(first_sum.bounds[1] - 16 - gone, norm_2), norm_2, arrow(norm_2, network)]
         experts = _place(_experts(network), LAST - 40, network.bounds[3])
-        joins = Part(0, 0).move((second_sum.bounds[2] + network.bounds[0]) / 2 + 4, second_sum.middle[1] + 4)
+        joins = Part(0, 0).move(STREAM + 12, second_sum.middle[1] - 6)  # the sum, from above on the right
         parts += [experts, joins, arrow(norm_2, experts, sides=("right", "bottom"))]
         parts += [arrow(experts, joins, sides=("top", "top"), reach=8)]
     else:
@@ -235,7 +235,7 @@ def _half(today: bool, alone: bool = False) -> Group:
     top = min(after[1].bounds[1] - 16, over - 26)
     last_norm = _place(_changed("A", "RMSNorm", 114), STREAM, top - 12)
     logits = _place(box("linear:\nlogits", width=100), STREAM, last_norm.bounds[1] - GAP)
-    frame = Part(WIDTH, bottom - top, rectangle(0, 0, WIDTH, bottom - top, "plain", 0.04, 1, 1.4, 12, dashed=True))
+    frame = Part(WIDTH, bottom - top, rectangle(0, 0, WIDTH, bottom - top, "plain", 0.04, 1, 1.4, 12))
     frame.move(0, top)
     blocks = text("N blocks", strong=True).move(0, top + 6)
     blocks.move(LAST - 6 - blocks.bounds[2], 0)
@@ -289,16 +289,17 @@ def _network(today: bool, middle: float, bottom: float) -> tuple[Group, Part]:
     left, half = middle - FEED_FORWARD / 2, (FEED_FORWARD - 24) / 2
     inside: list[Part | Arrow] = []
     if today:
-        gate, value = (_place(_box("linear", half), left + 8 + half / 2 + shift, bottom - 8) for shift in (0, half + 8))
-        silu = _place(_box("gate:\nSiLU", half, 46), gate.middle[0], gate.bounds[1] - GAP)
-        times = _place(_plus("×"), value.middle[0], silu.middle[1] + 12)
+        gate = _place(_box("linear", half, letter="B"), left + 8 + half / 2, bottom - 8)
+        value = _place(_box("linear", half), left + 16 + 1.5 * half, bottom - 8)
+        silu = _place(_box("gate:\nSiLU", half, 46, "B"), gate.middle[0], gate.bounds[1] - GAP)
+        times = _place(_plus("×", "B"), value.middle[0], silu.middle[1] + 12)
         last = _place(_box("linear", FEED_FORWARD - 16), middle, silu.bounds[1] - GAP)
         inside = [gate, value, silu, times, last, arrow(gate, silu), arrow(value, times), arrow(silu, times)]
         inside.append(_up(times.middle[0], times, last))
         name = "SwiGLU, 8d/3"
     else:
         first = _place(_box("linear", FEED_FORWARD - 16), middle, bottom - 8)
-        relu = _place(_box("ReLU", FEED_FORWARD - 16, 46), middle, first.bounds[1] - GAP)
+        relu = _place(_box("ReLU", FEED_FORWARD - 16, 46, "B"), middle, first.bounds[1] - GAP)
         last = _place(_box("linear", FEED_FORWARD - 16), middle, relu.bounds[1] - GAP)
         inside = [first, relu, last, arrow(first, relu), arrow(relu, last)]
         name = "ReLU, 4d"
@@ -312,13 +313,13 @@ def _network(today: bool, middle: float, bottom: float) -> tuple[Group, Part]:
 def _experts(network: Group) -> Part:
     """Return the alternative to a feed-forward network, as high as it: a router above which experts stand."""
     width, height = 80, network.bounds[3] - network.bounds[1]
-    router = _box("router", width - 16)
+    router = _box("router", width - 16, letter="B")
     router.move(8, height - 8 - ROW)
     squares, arrows = [], []
     for expert in range(HEADS):
         chosen = expert in (0, 2)
-        drawn = rectangle(0, 0, SQUARE, 46, "plain", 0.2 if chosen else 0, 1, 1.2, 2)
-        square = Part(SQUARE, 46, drawn + ("" if chosen else hatch(0, 0, SQUARE, 46, "plain")))
+        drawn = rectangle(0, 0, SQUARE, 46, "exchanged", 0.2 if chosen else 0, 1, 1.2, 2)
+        square = Part(SQUARE, 46, _own("B", drawn + ("" if chosen else hatch(0, 0, SQUARE, 46, "exchanged"))))
         squares.append(square.move(7 + expert * (SQUARE + 2), height - 8 - ROW - GAP - 46))
         if chosen:
             arrows.append(_up(square.middle[0], router, square))
@@ -346,12 +347,11 @@ def _branch(level: float, end: Part) -> list[Part | Arrow]:
     return [dot, arrow(dot, end, sides=("right", "bottom"))]
 
 
-def _box(label: str, width: float, height: float = ROW) -> Part:
-    """Return a box for what nobody exchanged."""
+def _box(label: str, width: float, height: float = ROW, letter: str = "") -> Part:
+    """Return a box: grey for what nobody exchanged, or in the colour of the letter of an exchange."""
     first = height / 2 + 5 - (text_height(label) - 20) / 2
-    return Part(
-        width, height, rectangle(0, 0, width, height, "plain", 0.12, 1, 1.6, 7) + lines_of_text(width / 2, first, label)
-    )
+    edge = rectangle(0, 0, width, height, "exchanged" if letter else "plain", 0.14, 1, 1.6, 7)
+    return Part(width, height, (_own(letter, edge) if letter else edge) + lines_of_text(width / 2, first, label))
 
 
 def _changed(letter: str, label: str, width: float, missing: bool = False) -> Part:
@@ -384,8 +384,9 @@ def _own(letter: str, drawn: str) -> str:
     return f'<g style="--exchanged:{COLOURS[letter]}">{drawn}</g>'
 
 
-def _plus(sign: str = "+") -> Part:
-    return Part(24, 24, rectangle(0, 0, 24, 24, "plain", 0.12, 1, 1.6, 12) + line_of_text(12, 17, sign))
+def _plus(sign: str = "+", letter: str = "") -> Part:
+    edge = rectangle(0, 0, 24, 24, "exchanged" if letter else "plain", 0.14, 1, 1.6, 12)
+    return Part(24, 24, (_own(letter, edge) if letter else edge) + line_of_text(12, 17, sign))
 
 
 def _band(length: float) -> Part:
