@@ -13,7 +13,7 @@ from course_lib.shapes import check_shape
 
 WIDTH, HEIGHT = 212, 200  # pixels of a panel: three have room side by side, and below one another on a telephone
 LEFT, RIGHT, TOP, BOTTOM = 34, 10, 46, 42  # pixels around its plane, for its name, ticks and names of axes
-KEY = "Curve: the scores of this query. Band: those of all queries. Dashed: without positions. Bar: what positions change."
+KEY = "Curve: the scores of this query. Band: those of all queries. Dashed: no positions. Bar: what positions change."
 
 
 def explore_positions(inputs: torch.Tensor, to_query: torch.Tensor, to_key: torch.Tensor, bias: torch.Tensor) -> HTML:
