@@ -20,7 +20,7 @@ COLOURS = {  # one for each letter: none is that of queries, keys or values
     "E": "light-dark(#6a2c91, #d3a8f5)",
 }
 CHANGES = {  # by letter: in 2017, and today
-    "A": ("LayerNorm after +", "RMSNorm before linear"),
+    "A": ("LayerNorm after +", "RMSNorm before"),
     "B": ("ReLU network", "SwiGLU, or experts"),
     "C": ("sinusoids, added", "RoPE, which rotates"),
     "D": ("4 keys, 4 values", "2 keys, 2 values"),
