@@ -12,9 +12,11 @@ from sphinx.util.docutils import SphinxDirective
 
 from course_lib.authoring.ledger_entries import claims_of, read_ledger
 from course_lib.authoring.library_links import imported, with_links
+from course_lib.authoring.light_pages import lighten
 from course_lib.authoring.plain.index import NOTEBOOK, Index
 from course_lib.authoring.plain.notebook import plain_page
 from course_lib.authoring.seeds_in_tables import with_seeds
+from course_lib.authoring.style_sheets import names_used
 from course_lib.authoring.what_goes_wrong import completed
 from course_lib.files import write_atomically
 from course_lib.grading.catalogue import catalogue
@@ -158,12 +160,13 @@ def fold_what_goes_deeper(app, doctree, page):
                     section += [opening, title, between, *rest, closing]
 
 
-def load_icons_later(app, exception):
-    """Let a reader see the text first: the theme's template waits for half a megabyte of icons, and has no option."""
+def lighten_pages(app, exception):
+    """Let a reader see the text first."""
     if exception is None and app.builder.name == "html":
+        used = names_used(Path(app.outdir))
         for page in Path(app.outdir).rglob("*.html"):
-            text = page.read_text(encoding="utf-8")
-            page.write_text(re.sub(r'<script (?=src="[^"]*/fontawesome\.js)', "<script defer ", text), encoding="utf-8")
+            if "_static" not in page.relative_to(app.outdir).parts:  # a template of the theme stands there
+                lighten(page, used)
 
 
 def share_handlers(app):
@@ -189,5 +192,6 @@ def setup(app):
     app.connect("html-page-context", keep_data_apart)
     app.connect("html-page-context", let_quizzes_wait)
     app.connect("build-finished", write_plain_notebooks)
-    app.connect("build-finished", load_icons_later)
+    # After the theme, which writes the colours of code anew at this event.
+    app.connect("build-finished", lighten_pages, priority=900)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

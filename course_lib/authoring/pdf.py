@@ -16,6 +16,7 @@ from tqdm.auto import tqdm
 
 from course_lib.authoring.browser import launch
 from course_lib.authoring.contents import pages
+from course_lib.authoring.light_pages import FORMULAS_STAND
 
 # A header and a footer know no style sheet of the page.
 SMALL = "font: 8px sans-serif; color: #555; width: 100%; margin: 0 16mm; display: flex; justify-content: space-between"
@@ -54,7 +55,7 @@ def _printed(page: Page, file: Path) -> tuple[str, bytes]:
     """Return the title of a page and the PDF of it, in the light."""
     page.emulate_media(media="print", color_scheme="light")
     page.goto(file.resolve().as_uri())
-    page.evaluate("window.MathJax?.startup?.promise")
+    page.wait_for_function(FORMULAS_STAND)
     title = page.locator("h1").first.inner_text().removesuffix("#").strip()
     footer = FOOTER.format(style=SMALL, title=escape(title))
     return title, page.pdf(
