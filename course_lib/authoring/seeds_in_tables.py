@@ -3,6 +3,7 @@
 import html
 import math
 import re
+from itertools import islice
 
 from course_lib.authoring.ledger_entries import rival
 from course_lib.findings import HEADINGS
@@ -29,8 +30,8 @@ def with_seeds(page: str, claims: list[dict]) -> str:
     """Return the HTML of a page whose tables of findings have a column with the lowest and highest value of all seeds.
 
     The verdict on a baseline is that of all seeds, too: one training says little about two that are close. Its heading
-    leads to the rule on the page of claims. `claims` are those of its chapter in the ledger. A table of which the
-    ledger knows no row stays as it is.
+    leads to the rule on the page of claims. The row with which baselines are compared is marked as ours. `claims` are
+    those of its chapter in the ledger. A table of which the ledger knows no row stays as it is.
 
     >>> from course_lib.findings import Findings, Statement
     >>> table = Findings("On 500 scenes", [Statement("claim", "exact", "0.996", "at least 0.95", holds=True)])
@@ -41,18 +42,45 @@ def with_seeds(page: str, claims: list[dict]) -> str:
     known = {claim["name"]: claim for claim in claims}
 
     def column(table: re.Match) -> str:
-        if not any(_name(row["name"]) in known for row in ROW.finditer(table[0])):
+        rows = {name: known[name] for row in ROW.finditer(table[0]) if (name := _name(row["name"])) in known}
+        if not rows:
             return table[0]
+        ours = _ours(rows)
         headed = HEAD.sub(rf'\1<th scope="col" {LEFT}>{SEEDS}</th>', table[0], count=1)
-        return ROW.sub(_with_seeds, headed.replace(f">{VERDICT}<", f">{RULE}<", 1))
+        return ROW.sub(lambda row: _with_seeds(row, ours), headed.replace(f">{VERDICT}<", f">{RULE}<", 1))
 
-    def _with_seeds(row: re.Match) -> str:
-        claim = known.get(_name(row["name"]), {"values": []})
+    def _with_seeds(row: re.Match, ours: set[str]) -> str:
+        name = _name(row["name"])
+        claim = known.get(name, {"values": []})
         verdict = (rival(claim) if "ours" in claim else "") or row["verdict"]
         last = "" if row["before"] is None else row["before"] + verdict
-        return f"{row['start']}<td {LEFT}>{_range(claim['values'], row['value'])}</td>{last}"
+        start = _marked(row) if name in ours else row["start"]
+        return f"{start}<td {LEFT}>{_range(claim['values'], row['value'])}</td>{last}"
 
     return TABLE.sub(column, page)
+
+
+def _ours(rows: dict[str, dict]) -> set[str]:
+    """Return the names of the rows whose values are those with which the baselines of their table are compared.
+
+    >>> rows = {"new": {"values": [0.9, 0.8]}, "by chance": {"values": [0.9, 0.8]}}
+    >>> _ours(rows | {"old": {"values": [0.5, 0.6], "ours": [0.9, 0.8]}})
+    {'new'}
+    """
+    found = set()
+    for each in rows.values():
+        own = (name for name, row in rows.items() if "ours" not in row and row["values"] == each.get("ours"))
+        found.update(islice(own, 1))  # the first one is what the table is about
+    return found
+
+
+def _marked(row: re.Match) -> str:
+    """Return the start of a row whose name is marked as ours, beside its other mark if it has one."""
+    place = row.start("name") - row.start("start")
+    before, name = row["start"][:place], row["start"][place:]
+    if KIND.match(name):
+        return before + name.replace(":</strong>", ", ours:</strong>", 1)
+    return f"{before}<strong>ours:</strong> {name}"
 
 
 def _name(cell: str) -> str:

@@ -33,6 +33,19 @@ def test_each_row_shows_the_range_of_its_own_values():
     assert [row[3] for row in (exact, uniform, opponent)] == ["", "", "no clear difference"]
 
 
+def test_the_row_with_which_a_baseline_is_compared_is_marked():
+    exact, uniform, opponent = LEDGER[0], {"name": "uniform", "values": [0.2, 0.3, 0.25]}, LEDGER[1]
+    for ours, marks in (
+        (exact, ["<strong>ours:</strong> ", "<strong>control:</strong> "]),
+        (uniform, ["", "<strong>control, ours:</strong> "]),
+        ({"values": [0.5] * 3}, ["", "<strong>control:</strong> "]),  # ours stands in another table
+    ):
+        ledger = [exact, uniform, opponent | {"ours": ours["values"]}]
+        _, *names, last = (row[0] for row in rows(with_seeds(TABLE, ledger)))
+        assert names == [marks[0] + "exact &lt;i&gt;, 500 ±&nbsp;2", marks[1] + "uniform"]
+        assert last == "<strong>baseline:</strong> one vector"
+
+
 def test_the_verdict_leads_to_its_rule_on_the_page_of_claims():
     (page, section) = re.search(rf'<a href="(.*?)\.html#(.*?)">{VERDICT}</a>', with_seeds(TABLE, LEDGER)).groups()
     text = (root() / "book" / "text" / f"{page}.md").read_text(encoding="utf-8")
