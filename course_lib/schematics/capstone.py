@@ -61,11 +61,11 @@ def captioner_of_exercises() -> Diagram:
         decoding.above(output, 20)
         read = ("<start>", *CAPTION)
         lines = (read[:2], read[2:4], read[4:]) if short else (read[:3], read[3:])
-        given = text("\n".join([f"{words} words read:", *map(" ".join, lines)]))
+        given = text("\n".join([f"{words} words read:", *map(" ".join, lines), "(in training:", "shift right 09.2)"]))
         given.below(embedding, 24)
         convolutions = box("CNN\n(Ch. 2),\nrows 02.1" if short else "CNN: Chapter 2,\nrows: 02.1").below(memory, 34)
         picture = box("picture\n3×32×32" if short else "picture\n3 × 32 × 32").below(convolutions, 24)
-        training = box("in training:\nshift right 09.2,\nloss 09.2").left_of(output, 26)
+        training = box("in training:\nloss 09.2").left_of(output, 26)
         judged = box("judged by\n09.3 and 15.4").left_of(decoding, 26)
         for part in (convolutions, picture) if short else ():
             part.move(memory.bounds[2] - part.bounds[2], 0)
@@ -86,13 +86,13 @@ def captioner_of_exercises() -> Diagram:
     return Diagram(
         "The captioner, each part with the number of its exercise",
         "Left, from below: a picture, 3 by 32 by 32, goes through a convolutional network, whose feature map becomes "
-        f"rows (exercise 02.1). They are the memory Z, {n} by {d}. Right, from below: the words read so far get an "
-        f"embedding and the sinusoidal encoding of 07.1. Then come {layers} decoder layers (15.2). Each adds to the "
-        "residual stream three times, always behind a layer norm (08.1): causal self-attention with four heads (05.1, "
-        "05.2 and 06.1), cross-attention (09.1), which reads the memory, and a feed-forward layer (08.2). After a last "
-        "layer norm a linear layer gives the logits. In training they go with the targets, shifted to the right, into "
-        "the loss (both 09.2). In writing, greedy decoding (15.3) or beam search (09.4) takes the next word. The "
-        "captions are judged by the tests of 09.3 and 15.4.",
+        f"rows (exercise 02.1). They are the memory Z, {n} by {d}. Right, from below: the words read so far, in "
+        "training the targets shifted to the right (09.2), get an embedding and the sinusoidal encoding of 07.1. Then "
+        f"come {layers} decoder layers (15.2). Each adds to the residual stream three times, always behind a layer "
+        "norm (08.1): causal self-attention with four heads (05.1, 05.2 and 06.1), cross-attention (09.1), which reads "
+        "the memory, and a feed-forward layer (08.2). After a last layer norm a linear layer gives the logits. In "
+        "training they go with the targets into the loss (09.2). In writing, greedy decoding (15.3) or beam search "
+        "(09.4) takes the next word. The captions are judged by the tests of 09.3 and 15.4.",
         arrangement(width=190, gap=56, space=14, short=False),
         narrow=arrangement(width=128, gap=36, space=7, short=True),
     )
@@ -186,17 +186,16 @@ def right_and_wrong_split() -> Diagram:
                 rows = [row for row in range(time) if head[row][-1] == each]
                 name.right_of(table, 6).move(0, (sum(rows) / len(rows) - (time - 1) / 2) * CELL)
         came_from = first_position(split)
-        marked = [f"{word} {'✓' if word == 1 else '✗'}" for word in came_from]
-        got = pieces([list(range(HEADS))], [marked], [[True] * HEADS]).below(table, 62)
+        got = pieces([list(range(HEADS))], [[READ[word - 1].strip("<>") for word in came_from]]).below(table, 62)
         columns = [text(f"head {1 + each}") for each in range(HEADS)]
         for each, name in enumerate(columns):
             name.above(got, 2).move((each - (HEADS - 1) / 2) * PIECE, 0)
-        label = text("position 1\ngets word").left_of(got, 8)
+        label = text("position 1\ngets from").left_of(got, 8)
         title = text(verdict, strong=True).above(table, 32)
         drawn = [table, *words, *names, got, *columns, label, title]
         drawn.append(arrow(table, Group(columns), "framed pieces", sides=DOWN))
         later = [f"“{READ[word - 1]}”" for word in came_from if word > 1]
-        says = "✓ word 1 itself:\nposition 1 may read it"
+        says = "✓ its own word:\nposition 1 may read it"
         if later:
             says = f"✗ {', '.join(later[:-1])} and {later[-1]} come later:\nthe mask does not hide them"
         note = text(says).below(got, 28)
