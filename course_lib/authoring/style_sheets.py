@@ -14,6 +14,7 @@ from course_lib.files import write_atomically
 IMPORT = re.compile(r'@import "([^"]+)";')
 ADDRESS = re.compile(r"(?<=url\()[\"']?(?!data:|#)([^\"')]+)[\"']?(?=\))")
 NAMED = re.compile(r'\b(?:class|id)="([^"]*)"')
+INSIDE = re.compile(r"<script\b[^>]*>(.*?)</script>", re.DOTALL)
 WORD = re.compile(r"[A-Za-z_][\w-]*")
 HOLDS_RULES = ("media", "supports")
 
@@ -32,11 +33,14 @@ def one_sheet(sheets: tuple[Path, ...], used: frozenset[str]) -> Path:
 
 
 def names_used(home: Path) -> frozenset[str]:
-    """Return the classes and ids of all pages below `home`, and all words of its scripts, which may add classes."""
+    """Return the classes and ids of all pages below `home`, and all words of scripts, which may add classes."""
     names = set()
     for page in home.rglob("*.html"):
-        for found in NAMED.findall(page.read_text(encoding="utf-8")):
+        text = page.read_text(encoding="utf-8")
+        for found in NAMED.findall(text):
             names.update(found.split())
+        for script in INSIDE.findall(text):
+            names.update(WORD.findall(script))
     for script in (home / "_static").rglob("*.js"):
         if "mathjax" not in script.parts:  # it brings its own styles
             names.update(WORD.findall(script.read_text(encoding="utf-8")))

@@ -159,7 +159,7 @@ def residual_stream_of_four_blocks() -> Diagram:
             one.move(0, bars[0].bounds[3] - one.bounds[3])
         above, below = [], []
         for position, one in enumerate(bars):
-            name = "+A" if position % 2 else "+F"
+            name = "+A" if position % 2 else "+FF"
             above.append(text(name if position else "x").above(one, 3))
             below.append(text(f"{share[order][position]:.2f}").below(one, 3))
         brackets = [
@@ -198,9 +198,9 @@ def residual_stream_of_four_blocks() -> Diagram:
     return Diagram(
         "The residual stream through four blocks, in pre-norm and in post-norm",
         "Two rows of nine bars: the length of the stream before four blocks and after each of their eight sublayers, "
-        "A for attention and F for feed-forward. A dark part of each bar is what is left of the input. In pre-norm the "
-        f"bars grow and the dark part stays as it is. As a fraction it is {ends('pre')}. In post-norm every bar is as "
-        f"long as the first, and the dark part shrinks. In post-norm it is {ends('post')}.",
+        "A for attention and FF for feed-forward. A dark part of each bar is what is left of the input. In pre-norm "
+        f"the bars grow and the dark part stays as it is. As a fraction it is {ends('pre')}. In post-norm every bar is "
+        f"as long as the first, and the dark part shrinks. In post-norm it is {ends('post')}.",
         arrangement(width=40, gap=24),
         narrow=arrangement(width=28, gap=9),
     )

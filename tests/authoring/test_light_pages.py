@@ -16,11 +16,13 @@ HEAD = """<head>
   <script defer="defer" src="../_static/explorers.js?v=3"></script>
   <script defer="defer" src="../_static/heads_explorer.js?v=4"></script>
   <script defer="defer" src="../_static/text_explorer.js?v=5"></script>
-</head><body id="top"><div class="heads-explorer explorer"></div></body>"""
+</head><body id="top"><div class="heads-explorer explorer"></div>
+  <script>choice.className = "Choice"</script></body>"""
 COLOURS = """.explorer, .gone { color: red }
 .gone > a { color: green }
 a:not(.gone) { color: blue }
 #top .opened { color: grey }
+.Choice { color: pink }
 @media print { .gone { color: white } .explorer { color: black } }
 @media screen { .gone { color: white } }
 @font-face { font-family: icons }"""
@@ -54,7 +56,7 @@ def test_style_sheets_become_one_that_finds_its_files(page):
 
 def test_rules_stay_for_what_is_on_a_page_or_in_a_script(page):
     styles = sheet_of(page).read_text()
-    colours = ["red", "blue", "grey", "black"]  # in this order, which decides between rules of one weight
+    colours = ["red", "blue", "grey", "pink", "black"]  # in this order, which decides between rules of one weight
     assert re.findall(r"color: (\w+)", styles) == colours
     assert ".explorer{" in styles and "@media print {" in styles and "font-family: icons" in styles
 
