@@ -51,7 +51,7 @@ def captioner_of_exercises() -> Diagram:
             drawn += [arrow(norm, sublayer, sides=UP), arrow(sublayer, total, sides=("right", "left"))]
             stream.append(total)
             if role == "memory":
-                memory = box(f"memory Z\n{n} × {d}", "memory").left_of(sublayer, 20 if short else gap + 14)
+                memory = box(f"memory Z\n{n} × {d}\n15.1", "memory").left_of(sublayer, 20 if short else gap + 14)
                 reads = arrow(memory, sublayer, "" if short else "K, V", "memory", ("right", "left"))
         inside = [part for part in drawn if isinstance(part, Part)]
         block = frame(inside, f"× {layers}: {'' if short else 'decoder '}layer 15.2", space)
@@ -86,7 +86,7 @@ def captioner_of_exercises() -> Diagram:
     return Diagram(
         "The captioner, each part with the number of its exercise",
         "Left, from below: a picture, 3 by 32 by 32, goes through a convolutional network, whose feature map becomes "
-        f"rows (exercise 02.1). They are the memory Z, {n} by {d}. Right, from below: the words read so far, in "
+        f"rows (exercise 02.1). They are the memory Z, {n} by {d} (15.1). Right, from below: the words read so far, in "
         "training the targets shifted to the right (09.2), get an embedding and the sinusoidal encoding of 07.1. Then "
         f"come {layers} decoder layers (15.2). Each adds to the residual stream three times, always behind a layer "
         "norm (08.1): causal self-attention with four heads (05.1, 05.2 and 06.1), cross-attention (09.1), which reads "

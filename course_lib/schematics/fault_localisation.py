@@ -41,7 +41,7 @@ def insertion_and_exchange() -> Diagram:
         words = f"{result} {'=' if result == wanted else '≠'} {wanted}"
         drawn.append(text(f"{words}:\np_{place + 1} faulty" if found else words, strong=found))
         for before, after in pairwise(drawn):
-            after.right_of(before, 16)
+            after.right_of(before, 14)
         return Group([*drawn, *(arrow(*pair, sides=("right", "left")) for pair in pairwise(drawn))])
 
     def panel(insertion: bool) -> Group:
@@ -55,7 +55,7 @@ def insertion_and_exchange() -> Diagram:
     def arrangement(wide: bool) -> list[Part | Arrow]:
         first, second = panel(insertion=True), panel(insertion=False)
         if wide:
-            second.right_of(first, 36, align="start")
+            second.right_of(first, 26, align="start")
         else:
             second.below(first, 30, align="start")
         legend = text(f"purple: suspect\n★: known to be right\n{wanted}: the right result")
