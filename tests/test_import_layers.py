@@ -6,7 +6,7 @@ from pathlib import Path
 from course_lib.project import root
 
 LAYERS = [
-    "__init__ project shapes seeding measurements findings claims files ranks",
+    "__init__ project shapes seeding measurements findings claims beforehand files ranks",
     "softmax attention fused_attention linear_attention tiling costs trees masks positions losses pooling",
     "recurrence state_space convolution embedding multi_head grouped_query_attention latent_attention sinks "
     "normalisation blocks deepnorm mixture torch_conversion cache decoding speculative",

@@ -55,6 +55,7 @@ def summarise(seeds: dict[int, list[dict]]) -> list[dict]:
     >>> opponent["values"], opponent["ours"]
     ([0.92, 0.96], [0.95, 0.95])
     """
+    seeds = {seed: [each for each in said if each["kind"] != "trained"] for seed, said in seeds.items()}
     first_seed, first = next(iter(seeds.items()))
     if not first:
         raise CourseError("states no claim")
@@ -74,6 +75,25 @@ def summarise(seeds: dict[int, list[dict]]) -> list[dict]:
                 f"does not state the same under seeds {first_seed} and {seed}: {_quoted(differing)}{first_of_all}"
             )
     return [_summary([statements[index] for statements in seeds.values()]) for index in range(len(first))]
+
+
+def trained_by_seed(statements: list[list[dict]]) -> dict[str, list[float]]:
+    """Return the numbers that `trained_beforehand` has measured in a chapter: for each name one of each seed.
+
+    Raises CourseError where two numbers of one seed have one name, and where seeds have other names.
+
+    >>> said = {"kind": "trained", "name": "width 16"}
+    >>> trained_by_seed([[said | {"value": 3.25}], [said | {"value": 3.5}]])
+    {'width 16': [3.25, 3.5]}
+    """
+    seeds = [[each for each in said if each["kind"] == "trained"] for said in statements]
+    names = [[each["name"] for each in trained] for trained in seeds]
+    if twice := {name for name in names[0] if names[0].count(name) > 1}:
+        raise CourseError(f"trains {_quoted(twice)} twice: each number needs a name of its own")
+    if differing := set().union(*(set(names[0]) ^ set(of_seed) for of_seed in names)):
+        raise CourseError(f"does not train the same under all seeds: {_quoted(differing)}")
+    values = [[_rounded(each["value"]) for each in trained] for trained in seeds]
+    return {name: list(of_seeds) for name, of_seeds in zip(names[0], zip(*values, strict=True), strict=True)}
 
 
 def holds(claim: dict, value: float | None = None) -> bool:

@@ -18,7 +18,7 @@ from rich.progress import Progress
 from rich.table import Table
 
 from course_lib.authoring.execution import execute, one_kernel_a_core, progress_bars
-from course_lib.authoring.ledger_entries import as_json, bound, holds, lead, read_ledger, summarise
+from course_lib.authoring.ledger_entries import as_json, bound, holds, lead, read_ledger, summarise, trained_by_seed
 from course_lib.authoring.notebooks import code_digest, find_texts, read_text
 from course_lib.files import write_atomically
 from course_lib.project import CourseError, root
@@ -68,6 +68,7 @@ async def _measure_chapter(text: Path, seeds: int, home: Path, core, progress: P
             raise result
     try:
         claims = summarise({seed: statements for seed, (_, statements) in enumerate(results)})
+        trained = trained_by_seed([statements for _, statements in results])
     except CourseError as error:
         return CourseError(f"{text.stem} {error}")
     return {
@@ -79,6 +80,7 @@ async def _measure_chapter(text: Path, seeds: int, home: Path, core, progress: P
         "measured": datetime.date.today().isoformat(),
         "processor": _processor(),
         "versions": {"python": platform.python_version(), "torch": importlib.metadata.version("torch")},
+        **({"trained": trained} if trained else {}),
         "claims": claims,
     }
 

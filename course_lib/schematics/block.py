@@ -1,4 +1,4 @@
-"""The transformer block in both orders, with its numbers; and what four blocks leave of the first vector."""
+"""The transformer block in both orders, with its numbers; and what four blocks leave of a difference."""
 
 import torch
 
@@ -18,6 +18,7 @@ SIGNS = ("①", "②", "③", "④", "⑤", "⑥⑦", "⑧")  # the steps of the
 CELL_OF_VECTOR, STEP = 50, 18  # pixels: width of an entry; between what stands above one another
 VECTOR, LINE_AT, BRANCH = 4 * CELL_OF_VECTOR, 20, 42  # width of a vector; where the stream runs; where branches begin
 UNIT, BLOCKS, ADDED = 26, 4, 0.5  # pixels for a length of 1; how many blocks; what a sublayer adds, in lengths
+APART = 0.1  # how far two positions are from each other at first, in lengths
 
 
 def _steps_of_both_orders() -> dict[str, list[tuple[str, torch.Tensor]]]:
@@ -134,17 +135,19 @@ def pre_and_post_norm() -> Diagram:
 
 
 def residual_stream_of_four_blocks() -> Diagram:
-    """Draw Chapter 8: how much of the first vector is left in the stream, after each sublayer of four blocks.
+    """Draw Chapter 8: how different two positions still are, after each sublayer of four blocks.
 
-    Each sublayer adds a vector in the direction of the stream, `ADDED` times as long as the first vector.
+    Each sublayer adds to both the same vector in the direction of the stream, `ADDED` times as long as the first one.
 
     >>> residual_stream_of_four_blocks().description.split(". ")[-1]
-    'In post-norm it is 0.67, 0.44 and so on, 0.04 at the end.'
+    'In post-norm it is 6.7, 4.4 and so on, 0.4 at the end.'
     """
     after = range(2 * BLOCKS + 1)  # sublayers
     lengths = {"pre": [1 + ADDED * each for each in after], "post": [1.0 for _ in after]}
     first = {"pre": [1.0 for _ in after], "post": [(1 + ADDED) ** -each for each in after]}
-    share = {order: [one / all_ for one, all_ in zip(first[order], lengths[order], strict=True)] for order in lengths}
+    apart = {
+        order: [APART * one / all_ for one, all_ in zip(first[order], lengths[order], strict=True)] for order in lengths
+    }
 
     def lane(order: str, width: float, gap: float) -> Group:
         """Return a bar for the stream after each sublayer, with what added to it above and what is left below."""
@@ -161,7 +164,7 @@ def residual_stream_of_four_blocks() -> Diagram:
         for position, one in enumerate(bars):
             name = "+A" if position % 2 else "+FF"
             above.append(text(name if position else "x").above(one, 3))
-            below.append(text(f"{share[order][position]:.2f}").below(one, 3))
+            below.append(text(_percent(apart[order][position])).below(one, 3))
         brackets = [
             bracket(Group(below[2 * block + 1 : 2 * block + 3]), "bottom", f"block {block + 1}")
             for block in range(BLOCKS)
@@ -175,15 +178,16 @@ def residual_stream_of_four_blocks() -> Diagram:
         drawn, lines = (
             "",
             (
-                (0.75, "what is left of the input x; the number"),
-                (None, "below is its fraction of the stream"),
+                (0.75, "what is left of the input x"),
                 (0.08, "what the sublayers added"),
+                (None, "number: difference of two positions,"),
+                (None, "in percent of their length"),
             ),
         )
         for at, (shade, words) in enumerate(lines):
             drawn += rectangle(0, 22 * at + 2, 26, 16, "memory", shade, 0.9) if shade else ""
             drawn += line_of_text(34, 22 * at + 15, words, "start")
-        return Part(34 + max(text(words).width for _, words in lines), 66, drawn)
+        return Part(34 + max(text(words).width for _, words in lines), 22 * len(lines), drawn)
 
     def arrangement(width: float, gap: float) -> list[Part | Arrow]:
         """Return both lanes, one above the other, and the legend."""
@@ -192,18 +196,28 @@ def residual_stream_of_four_blocks() -> Diagram:
         return [above, below, legend().below(Group([above, below]), 16, align="start")]
 
     def ends(order: str) -> str:
-        first, second, *_, last = (f"{each:.2f}" for each in share[order][1:])
+        first, second, *_, last = map(_percent, apart[order][1:])
         return f"{first}, {second} and so on, {last} at the end"
 
     return Diagram(
         "The residual stream through four blocks, in pre-norm and in post-norm",
         "Two rows of nine bars: the length of the stream before four blocks and after each of their eight sublayers, "
-        "A for attention and FF for feed-forward. A dark part of each bar is what is left of the input. In pre-norm "
-        f"the bars grow and the dark part stays as it is. As a fraction it is {ends('pre')}. In post-norm every bar is "
-        f"as long as the first, and the dark part shrinks. In post-norm it is {ends('post')}.",
+        "A for attention and FF for feed-forward. A dark part of each bar is what is left of the input. The number "
+        "below is the difference of two positions, in percent of their length. In pre-norm the bars grow and the dark part "
+        f"stays as it is. The number is {ends('pre')}. In post-norm every bar is as long as the first, and the dark "
+        f"part shrinks. In post-norm it is {ends('post')}.",
         arrangement(width=40, gap=24),
         narrow=arrangement(width=28, gap=9),
     )
+
+
+def _percent(fraction: float) -> str:
+    """Write a fraction in percent with one decimal, as narrow as a bar.
+
+    >>> _percent(2 / 30)
+    '6.7'
+    """
+    return f"{100 * fraction:.1f}"
 
 
 def _vector(entries: torch.Tensor, role: str) -> Part:

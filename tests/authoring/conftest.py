@@ -12,7 +12,9 @@ kernelspec:
 
 """
 COURSE_LIB = Path(__file__).resolve().parents[2] / "course_lib"
-STATING = ("claims", "findings", "measurements")  # the modules with which a chapter states what it found
+# The modules with which a chapter states what it found; the module of the seed is written anew, without torch.
+STATING = ("beforehand", "claims", "findings", "measurements", "project")
+SEEDING = "import os\n\n\ndef course_seed():\n    return int(os.environ['COURSE_SEED'])\n"
 
 
 class Course:
@@ -23,6 +25,7 @@ class Course:
         self.write("course_lib/__init__.py", "")
         for module in STATING:
             self.write(f"course_lib/{module}.py", (COURSE_LIB / f"{module}.py").read_text(encoding="utf-8"))
+        self.write("course_lib/seeding.py", SEEDING)
 
     def write(self, path: str, content: str) -> Path:
         file = self.home / path

@@ -43,6 +43,30 @@ def test_each_value_of_each_seed_is_recorded(course, capsys):
     assert "BROKEN" not in printed
 
 
+def test_what_was_trained_stands_beside_the_claims_and_is_trained_anew_each_time(course):
+    trained = (
+        "from course_lib.beforehand import trained_beforehand\n"
+        "width = trained_beforehand('02', 'width 16', lambda: 3 + seed)\n"
+        "claim('width 16 learns', width, at_most=9)"
+    )
+    course.chapter("02_two", SEED, EXACT, UNIFORM, trained)
+    for _ in range(2):  # the second time, the ledger has the numbers
+        assert measure_claims.measure([], 3, course.home) == 0
+        entry = stored(course)["02"]
+        assert entry["trained"] == {"width 16": [3, 4, 5]}
+        assert [claim["values"] for claim in entry["claims"]][-1] == [3, 4, 5]
+
+
+def test_two_trainings_of_one_name_are_refused(course, capsys):
+    twice = (
+        "from course_lib.beforehand import trained_beforehand\n"
+        "for _ in range(2):\n    trained_beforehand('02', 'width 16', lambda: 3)"
+    )
+    course.chapter("02_two", SEED, EXACT, UNIFORM, twice)
+    assert measure_claims.measure([], 2, course.home) == 1
+    assert 'trains "width 16" twice' in capsys.readouterr().out
+
+
 def test_an_opponent_that_wins_is_recorded_and_breaks_nothing(course, capsys):
     rival = "    opponent('one vector', 0.97, ours=0.96 + seed / 100, cases=1000)"
     course.chapter("02_two", SEED, f"with findings('On 1,000 scenes'):\n    {EXACT}\n{rival}")

@@ -96,6 +96,7 @@ def test_claims_were_measured_on_five_seeds_and_hold(stem):
     assert measured, f"the code changed since its claims were measured: run `course claims {stem[:2]}`"
     assert len(set(entry["seeds"])) >= 5
     assert {claim["kind"] for claim in entry["claims"]} >= {"claim", "control"}
+    assert all(len(values) == len(entry["seeds"]) for values in entry.get("trained", {}).values())
     for claim in entry["claims"]:
         assert len(claim["values"]) == len(entry["seeds"]), claim["name"]
         if claim["kind"] == "opponent":  # it may win
