@@ -36,11 +36,11 @@ document.addEventListener("DOMContentLoaded", () => {
   nameQuizzes();
 
   // A table that is wider than its window scrolls, and the keyboard must be able to reach it.
-  const reachTables = () =>
-    correct(".bd-article table", (table) => {
-      if (table.scrollWidth > table.clientWidth) table.setAttribute("tabindex", "0");
-      else table.removeAttribute("tabindex");
-    });
-  new ResizeObserver(reachTables).observe(document.querySelector("main"));
-  reachTables();
+  const reach = new ResizeObserver((changed) => {
+    for (const { target } of changed) {
+      if (target.scrollWidth > target.clientWidth) target.setAttribute("tabindex", "0");
+      else target.removeAttribute("tabindex");
+    }
+  });
+  correct(".bd-article table", (table) => reach.observe(table));
 });

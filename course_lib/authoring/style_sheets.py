@@ -8,6 +8,8 @@ from functools import cache
 from pathlib import Path
 
 import tinycss2
+from fontTools.subset import Subsetter
+from fontTools.ttLib import TTFont
 
 from course_lib.files import write_atomically
 
@@ -17,16 +19,22 @@ NAMED = re.compile(r'\b(?:class|id)="([^"]*)"')
 INSIDE = re.compile(r"<script\b[^>]*>(.*?)</script>", re.DOTALL)
 WORD = re.compile(r"[A-Za-z_][\w-]*")
 HOLDS_RULES = ("media", "supports")
+# A font of icons in its two formats: icons are letters in an area of Unicode that belongs to nobody.
+ICON_FONT = re.compile(r'url\(([^()]*/fa-[\w-]+)\.woff2\) ?format\("woff2"\), ?url\(\1\.ttf\) ?format\("truetype"\)')
+ICON = re.compile("[\ue000-\uf8ff]")
 
 
 @cache
 def one_sheet(sheets: tuple[Path, ...], used: frozenset[str]) -> Path:
     """Write the style sheets into one beside the first, named after what it holds, and return its path.
 
-    A rule stays if all classes and ids that it names are among the names `used`.
+    A rule stays if all classes and ids that it names are among the names `used`, and a font keeps the icons that rules
+    show.
     """
     home = sheets[0].parent
     text = _of_use("\n".join(_complete(sheet, home) for sheet in sheets), used)
+    icons = "".join(sorted(set(ICON.findall(text))))
+    text = ICON_FONT.sub(lambda found: f'url({_with_icons(home, found[1], icons)}) format("woff")', text)
     file = home / f"book.{hashlib.sha256(text.encode()).hexdigest()[:8]}.css"
     write_atomically(file, text)
     return file
@@ -50,6 +58,18 @@ def names_used(home: Path) -> frozenset[str]:
 def address(file: Path, folder: Path) -> str:
     """Return how a file is addressed from a folder."""
     return Path(os.path.relpath(file, folder)).as_posix()
+
+
+def _with_icons(home: Path, font: str, icons: str) -> str:
+    """Write a font with these icons alone beside the full one, and return its address as seen from `home`."""
+    full = home / f"{font}.ttf"
+    content = TTFont(full, recalcTimestamp=False)
+    subsetter = Subsetter()
+    subsetter.populate(text=icons)
+    subsetter.subset(content)
+    content.flavor = "woff"
+    content.save(full.with_suffix(".woff"))
+    return f"{font}.woff"
 
 
 def _complete(sheet: Path, home: Path) -> str:

@@ -18,7 +18,7 @@ SIGNS = ("①", "②", "③", "④", "⑤", "⑥⑦", "⑧")  # the steps of the
 CELL_OF_VECTOR, STEP = 50, 18  # pixels: width of an entry; between what stands above one another
 VECTOR, LINE_AT, BRANCH = 4 * CELL_OF_VECTOR, 20, 42  # width of a vector; where the stream runs; where branches begin
 UNIT, BLOCKS, ADDED = 26, 4, 0.5  # pixels for a length of 1; how many blocks; what a sublayer adds, in lengths
-APART = 0.1  # how far two positions are from each other at first, in lengths
+APART = 0.1  # how far a position is from the mean of all at first, in lengths
 
 
 def _steps_of_both_orders() -> dict[str, list[tuple[str, torch.Tensor]]]:
@@ -135,9 +135,9 @@ def pre_and_post_norm() -> Diagram:
 
 
 def residual_stream_of_four_blocks() -> Diagram:
-    """Draw Chapter 8: how different two positions still are, after each sublayer of four blocks.
+    """Draw Chapter 8: which part of the stream still differs between positions, after each sublayer.
 
-    Each sublayer adds to both the same vector in the direction of the stream, `ADDED` times as long as the first one.
+    Each sublayer adds the same vector to all positions, in the direction of their mean, and of the length `ADDED`.
 
     >>> residual_stream_of_four_blocks().description.split(". ")[-1]
     'In post-norm it is 6.7, 4.4 and so on, 0.4 at the end.'
@@ -180,8 +180,7 @@ def residual_stream_of_four_blocks() -> Diagram:
             (
                 (0.75, "what is left of the input x"),
                 (0.08, "what the sublayers added"),
-                (None, "number: difference of two positions,"),
-                (None, "in percent of their length"),
+                (None, "number: the part that differs, in percent"),
             ),
         )
         for at, (shade, words) in enumerate(lines):
@@ -203,7 +202,7 @@ def residual_stream_of_four_blocks() -> Diagram:
         "The residual stream through four blocks, in pre-norm and in post-norm",
         "Two rows of nine bars: the length of the stream before four blocks and after each of their eight sublayers, "
         "A for attention and FF for feed-forward. A dark part of each bar is what is left of the input. The number "
-        "below is the difference of two positions, in percent of their length. In pre-norm the bars grow and the dark part "
+        "below is the part that differs between positions, in percent. In pre-norm the bars grow and the dark part "
         f"stays as it is. The number is {ends('pre')}. In post-norm every bar is as long as the first, and the dark "
         f"part shrinks. In post-norm it is {ends('post')}.",
         arrangement(width=40, gap=24),

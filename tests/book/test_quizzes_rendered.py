@@ -41,6 +41,8 @@ def test_a_quiz_does_not_stop_where_formulas_come_late(browser):
         page.goto((HTML / "book" / "00_shapes_and_the_soft_argmax.html").as_uri(), wait_until="commit")
         page.locator(".Quiz .MCButton").first.wait_for()
         page.wait_for_timeout(1000)  # the quiz looks for MathJax after half a second
+        with page.expect_request("**/tex-chtml.js*"):
+            page.evaluate("void window.drawFormulas()")
         (script,) = held
         script.continue_()
         page.locator("mjx-container").first.wait_for(state="attached")

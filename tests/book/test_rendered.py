@@ -128,6 +128,14 @@ def test_the_text_does_not_wait_for_the_icons_and_the_explorers_and_their_data()
     assert 'data-file="../_static/data/11_generating_text_' in with_a_model
 
 
+@pytest.mark.rendered
+def test_formulas_are_drawn_without_being_asked_for_and_all_of_them_before_printing(page):
+    page.goto((HTML / "book" / "05_scaling_and_masking.html").as_uri())
+    page.locator("mjx-container").first.wait_for(state="attached")
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert page.evaluate(UNDRAWN) == []
+
+
 def _seen(page: Page, colours: bool) -> Iterator[str]:
     """Say what is wrong with an open page for who looks at it."""
     yield from (f"does not draw the formula: {formula}" for formula in page.evaluate(UNDRAWN))

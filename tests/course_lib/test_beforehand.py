@@ -29,7 +29,9 @@ def test_a_known_number_is_read(ledger, monkeypatch, seed, value):
     assert trained_beforehand("16", "width 16", never) == value
 
 
-@pytest.mark.parametrize(("chapter", "name", "seed"), [("16", "width 24", 0), ("02", "width 16", 0), ("16", "width 16", 2)])
+@pytest.mark.parametrize(
+    ("chapter", "name", "seed"), [("16", "width 24", 0), ("02", "width 16", 0), ("16", "width 16", 2)]
+)
 def test_what_nobody_has_measured_is_trained(ledger, monkeypatch, chapter, name, seed):
     monkeypatch.setenv("COURSE_SEED", str(seed))
     assert trained_beforehand(chapter, name, lambda: 3.0) == 3.0

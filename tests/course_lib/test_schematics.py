@@ -354,10 +354,10 @@ def test_both_orders_of_the_block_have_the_same_parts_in_another_order():
     assert steps[:3] == ["layer norm", "self-attention", "+"] and steps[6:9] == ["self-attention", "+", "layer norm"]
 
 
-def test_what_four_blocks_leave_of_the_input():
+def test_which_part_of_the_stream_differs_after_each_sublayer_of_four_blocks():
     shown = [word for word in words(residual_stream_of_four_blocks()) if re.fullmatch(r"[0-9.]+", word)]
     pre, post = [1 / (1 + each / 2) for each in range(9)], [1.5**-each for each in range(9)]
-    assert shown == [f"{each:.2f}" for each in pre + post]
+    assert shown == [f"{10 * each:.1f}" for each in pre + post]  # percent, from 10 on
 
 
 def test_a_chain_of_four_and_two_layers():
