@@ -26,7 +26,10 @@
     }));
   const near = new IntersectionObserver(
     (formulas) => {
-      if (formulas.some((formula) => formula.isIntersecting)) begin(), near.disconnect();
+      if (formulas.some((formula) => formula.isIntersecting)) {
+        near.disconnect();
+        begin();
+      }
     },
     { rootMargin: "100% 0px" },
   );
