@@ -242,7 +242,7 @@ FIRST_CALLS = [
     "from torch.nn.utils.rnn import pad_sequence",
     "from functorch import vmap; vmap(torch.sin)(x)",
     "from einops.layers.torch import Rearrange; Rearrange('a -> a 1')(x)",
-    "from IPython.display import HTML, display; display(HTML('x'))",
+    "from IPython.display import HTML, display; display(HTML('<b>x</b>'))",
     "import matplotlib.animation, PIL.Image, tqdm.auto, sympy",
     "import pydoc, statistics, typing_extensions, numpy.testing; numpy.linalg.svd(numpy.eye(2))",
 ]
