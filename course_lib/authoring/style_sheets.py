@@ -1,6 +1,7 @@
 """The style sheets of a built book as one, with the rules that its pages can use: a telephone waits for it."""
 
 import hashlib
+import logging
 import os
 import re
 from collections.abc import Iterator
@@ -12,6 +13,8 @@ from fontTools.subset import Subsetter
 from fontTools.ttLib import TTFont
 
 from course_lib.files import write_atomically
+
+logging.getLogger("fontTools").setLevel(logging.WARNING)  # else it tells of each table of a font
 
 IMPORT = re.compile(r'@import "([^"]+)";')
 ADDRESS = re.compile(r"(?<=url\()[\"']?(?!data:|#)([^\"')]+)[\"']?(?=\))")
