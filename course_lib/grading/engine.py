@@ -20,7 +20,7 @@ from course_lib.grading.call import Answer, Answerer, Asked, Round, ask_in_time
 from course_lib.grading.checks import ROUNDING, Phase, alike
 from course_lib.grading.exercise import Case, Exercise, Mistake, Property, Question, Reply, Task
 from course_lib.grading.observations import observe
-from course_lib.grading.own_time import OwnCodeUnfinished, in_own_time
+from course_lib.grading.own_time import OwnCodeUnfinished, OwnWork, in_own_time
 from course_lib.grading.problem import Problem
 from course_lib.grading.sandbox.limits import Limits
 from course_lib.grading.sandbox.worker.attempt import Value
@@ -141,20 +141,22 @@ class Plan:
 
     def __init__(self, task: Task, cases: list[Case], properties: Iterable[Property], seed: int, again: bool = True):
         self._task, self.cases, self._properties, self._seed = task, cases, tuple(properties), seed
+        self._work = OwnWork(task)
         self._known: list[_Known] = []
         self._numbers: dict[tuple, int] = {}
         self._mistaken: dict[Callable, dict[int, Answer]] = {}
-        for case in cases:  # also where no property asks about it as it is: a diagnosis wants all there is to see
-            self._number(Question(case))
-        # A check that has asked is kept until its verdict is wanted; it goes on only once, and is then asked anew.
-        self._phases = {
-            (each, index): self._phase(each, index) for each in self._properties for index in range(len(cases))
-        }
-        # For each property and case, the numbers of its questions, and the output that each is about.
-        self._places = {
-            key: [(self._number(asked), asked.output) for asked in phase.questions]
-            for key, phase in self._phases.items()
-        }
+        with self._work.in_time():
+            for case in cases:  # also where no property asks about it as it is: a diagnosis wants all there is to see
+                self._number(Question(case))
+            # A check that has asked is kept until its verdict is wanted; it goes on only once, and is then asked anew.
+            self._phases = {
+                (each, index): self._phase(each, index) for each in self._properties for index in range(len(cases))
+            }
+            # For each property and case, the numbers of its questions, and the output that each is about.
+            self._places = {
+                key: [(self._number(asked), asked.output) for asked in phase.questions]
+                for key, phase in self._phases.items()
+            }
         self._count = len(self._known)
         steady = [number for number, each in enumerate(self._known) if not each.of_new_module]
         repeated = (steady[0], steady[len(steady) // 2], steady[-1])[:ASKED_AGAIN] if again else ()
@@ -168,7 +170,8 @@ class Plan:
 
     def first_problems(self, answers: list[Answer]) -> dict[Property, Problem | None]:
         """Return for every property the problem on the first case on which it fails."""
-        return {each: self._first(each, answers) for each in self._properties}
+        with self._work.in_time():
+            return {each: self._first(each, answers) for each in self._properties}
 
     def idle(self, answers: list[Answer]) -> Problem | None:
         """Say so where every answer is one number over and over: it would have locality, for one, for nothing."""
@@ -238,11 +241,9 @@ class Plan:
     def _verdict(self, property: Property, index: int, replies: list[Reply]) -> Problem | None:
         case = self.cases[index]
         phase = self._phases.pop((property, index), None) or self._phase(property, index)
+        self._work.at(f"the check “{property.name}”", case)
         try:
-            with in_own_time(f"the check “{property.name}”", self._task, case):
-                return phase.verdict(replies)
-        except OwnCodeUnfinished:
-            raise
+            return phase.verdict(replies)
         except Exception as error:
             # What no check foresaw in an answer, if the check can bear the reference's; else the check itself is wrong,
             # which is raised: a fault of ours is never a mark.
@@ -250,23 +251,23 @@ class Plan:
             return Problem("incomparable", case, note=f"{type(error).__name__}: {error}")
 
     def _phase(self, property: Property, index: int) -> Phase:
-        with in_own_time(f"the check “{property.name}”", self._task, self.cases[index]):
-            return Phase(property.check, self.cases[index])
+        self._work.at(f"the check “{property.name}”", self.cases[index])
+        return Phase(property.check, self.cases[index])
 
     def _number(self, question: Question) -> int:
         """Return the number of a question: that of one with the very same arguments, if it was asked already."""
         key = question.gradients, *((name, id(each)) for name, each in question.arguments.items())
         if key not in self._numbers:
             self._numbers[key] = len(self._known)
-            self._known.append(_Known(self._task, question, self._seed))
+            self._known.append(_Known(self._work, question, self._seed))
         return self._numbers[key]
 
 
 class _Known:
     """One question of a plan, with what the reference says to it; it keeps the arguments, and so their ids, alive."""
 
-    def __init__(self, task: Task, question: Question, seed: int):
-        self._task, self._question = task, question
+    def __init__(self, work: OwnWork, question: Question, seed: int):
+        self._work, self._task, self._question = work, work.task, question
         told = question.expected
         self.expected: Value = self._referred(question.arguments) if told is None else told
         cotangent = None
@@ -299,8 +300,8 @@ class _Known:
         }
 
     def _referred(self, arguments: Case) -> Value:
-        with in_own_time("the reference", self._task, self._question.arguments):
-            return self._task.reference(**arguments)
+        self._work.at("the reference", self._question.arguments)
+        return self._task.reference(**arguments)
 
     def unfit(self, answer: Answer, output: int | None) -> Problem | None:
         """Return why there is nothing to judge: no value, or not of the shapes and kinds that the reference gives.
