@@ -2,6 +2,7 @@
 
 import math
 import statistics
+from collections import defaultdict
 from collections.abc import Iterator
 from html import escape
 
@@ -16,11 +17,11 @@ STYLE = (
     ".ledger .claim{fill:#3182bd}.ledger .control{fill:none;stroke:currentColor;stroke-width:1.5}"
     ".ledger .opponent{fill:#2b9a66}.ledger .broken{fill:none;stroke:#d9480f;stroke-width:2}</style>"
 )
-MARKS = {
-    "claim": '<circle class="claim" cx="{x:.1f}" cy="{y:.1f}" r="3"/>',
-    "control": '<rect class="control" x="{left:.1f}" y="{upper:.1f}" width="5" height="5"/>',
-    "opponent": '<path class="opponent" d="M{x:.1f} {upper:.1f}l3.5 6h-7z"/>',
-    "broken": '<path class="broken" d="M{left:.1f} {upper:.1f}l6 6m0 -6l-6 6"/>',
+MARKS = {  # what is drawn from the left end of a mark, or from the top of a triangle: the marks of a line are one path
+    "claim": "M{left:.1f} {y:.1f}a3 3 0 1 0 6 0a3 3 0 1 0-6 0z",
+    "control": "M{left:.1f} {upper:.1f}h5v5h-5z",
+    "opponent": "M{x:.1f} {upper:.1f}l3.5 6h-7z",
+    "broken": "M{left:.1f} {upper:.1f}l6 6m0-6l-6 6",
 }
 
 
@@ -51,7 +52,7 @@ def tables(chapter: dict) -> str:
             f"seed by seed, and less than {CLEAR} of them are no clear difference. One run: the seeds gave equal values"
         )
         parts.append(_table(caption, head, map(_row_of_opponent, opponents)))
-    return "\n".join(parts)
+    return "\n".join([f'<div class="ledgers" style="--rows: {len(chapter["claims"])}">', *parts, "</div>"])
 
 
 def _table(caption: str, head: tuple[str, ...], rows: Iterator[str]) -> str:
@@ -98,11 +99,13 @@ def _number_line(claim: dict) -> str:
     for row, (kind, values) in enumerate(rows.items()):
         centre = middle + 14 * (row - (len(rows) - 1) / 2)  # ours above the rival's
         words.append(f"{kind}: " + ", ".join(f"{value:.4g}" for value in values))
+        drawn = defaultdict(str)  # by the class of the mark
         for seed, value in enumerate(values):
             x = place(value)
             y = centre + 1.5 * (seed - (len(values) - 1) / 2)  # one above the other: equal values stay visible
-            mark = MARKS[kind if holds(claim, value) else "broken"]
-            parts.append(mark.format(x=x, y=y, left=x - 3, upper=y - 3))
+            mark = kind if holds(claim, value) else "broken"
+            drawn[mark] += MARKS[mark].format(x=x, y=y, left=x - 3, upper=y - 3)
+        parts += [f'<path class="{mark}" d="{path}"/>' for mark, path in drawn.items()]
     label = escape("; ".join(words) + f"; the line runs from {low:.3g} to {high:.3g}")
     return (
         f'<svg role="img" width="{WIDTH}" height="{HEIGHT}" viewBox="0 0 {WIDTH} {HEIGHT}">'
