@@ -62,7 +62,7 @@ def test_there_is_a_box_of_todays_practice(stem):
 
 
 def test_the_opening_says_what_you_need_and_what_you_can_do_afterwards(stem):
-    opening = markdown_of(core(stem)).partition("\n## ")[0]
+    opening = " ".join(markdown_of(core(stem)).partition("\n## ")[0].split())  # wherever its lines break
     for words_ in ("*You need*", "*Afterwards you can*", "*Reading takes*"):
         assert words_ in opening
     assert re.search(r"\*\*[^*]{30,}\*\*", opening), "no bold claim in the opening"
