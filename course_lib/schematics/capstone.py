@@ -175,7 +175,7 @@ def right_and_wrong_split() -> Diagram:
         head, position = _owners(split)
         labels = [["1 ✗" if at == 1 < row else str(at) for at in of] for row, of in enumerate(position, start=1)]
         table = pieces(head, labels, [[at == 1 for at in of] for of in position])
-        words = [text(f"{word} {number}") for number, word in enumerate(READ, start=1)]
+        words = [text(word.strip("<>")) for word in READ]
         for row, word in enumerate(words):
             word.left_of(table, 8).move(0, (row - (time - 1) / 2) * CELL)
         names = [text(f"head {1 + each}") for each in range(HEADS)]
@@ -215,7 +215,7 @@ def right_and_wrong_split() -> Diagram:
 
     size = width // HEADS
     below = f"one cell: {size} numbers of the vector of a word\n"
-    below += "number in a cell: the position for which its head takes it\n"
+    below += "number: the position for which its head takes it\n"
     below += "✗: for position 1, but from a later word"
     one, other = panels()
     other.right_of(one, 22).move(0, one.body[1] - other.body[1])

@@ -544,8 +544,9 @@ def test_the_wrong_split_gives_later_words_to_position_1():
     for narrow in (False, True):
         shown = words(right_and_wrong_split(), narrow)
         assert [each for each in shown if re.fullmatch(r"\d [✓✗]", each)] == ["1 ✗"] * 3  # of the words 2, 4 and 5
-        gets = [each for each in shown if each in ("start", "red", "circle", "beside", "blue", "square")]
-        assert gets == [*["start"] * 4, "start", "red", "beside", "blue"]
+        read = ["start", "red", "circle", "beside", "blue", "square"]
+        gets = [each for each in shown if each in read]
+        assert gets == [*read, *["start"] * 4, *read, "start", "red", "beside", "blue"]  # beside a table, below it
         assert "✗ “red”, “beside” and “blue” come later:" in shown  # the mark says what it is
         assert "✗: for position 1, but from a later word" in shown
 
