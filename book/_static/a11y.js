@@ -35,12 +35,13 @@ document.addEventListener("DOMContentLoaded", () => {
   new MutationObserver(nameQuizzes).observe(document.body, { childList: true, subtree: true });
   nameQuizzes();
 
-  // A table that is wider than its window scrolls, and the keyboard must be able to reach it.
+  // A table that is wider than its window scrolls, and the keyboard must be able to reach it. (Those of the ledger are
+  // reached in any case: far away they are not laid out, and nobody can tell.)
   const reach = new ResizeObserver((changed) => {
     for (const { target } of changed) {
       if (target.scrollWidth > target.clientWidth) target.setAttribute("tabindex", "0");
       else target.removeAttribute("tabindex");
     }
   });
-  correct(".bd-article table", (table) => reach.observe(table));
+  correct(".bd-article table:not(.ledger)", (table) => reach.observe(table));
 });

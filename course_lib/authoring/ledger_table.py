@@ -57,8 +57,9 @@ def tables(chapter: dict) -> str:
 
 def _table(caption: str, head: tuple[str, ...], rows: Iterator[str]) -> str:
     columns = "".join(f'<th scope="col">{each}</th>' for each in head)
-    lines = ['<table class="table ledger">', f"<caption>{caption}</caption>", f"<tr>{columns}</tr>", *rows, "</table>"]
-    return "\n".join(lines)
+    # It scrolls where it is wider than its window, so the keyboard must reach it, also before it is laid out.
+    opened = '<table class="table ledger" tabindex="0">'
+    return "\n".join([opened, f"<caption>{caption}</caption>", f"<tr>{columns}</tr>", *rows, "</table>"])
 
 
 def _row(claim: dict) -> str:
