@@ -1,4 +1,4 @@
-"""The captioner of Chapter 15: its parts with the exercises that made them, and one step of it with numbers."""
+"""The captioner of Chapter 15: its parts, one step of it with numbers, and the split of which one is wrong."""
 
 import torch
 
@@ -18,10 +18,10 @@ READ = ("<start>", *CAPTION)
 HEADS = 4
 
 
-def captioner_of_exercises() -> Diagram:
-    """Draw Chapter 15: the captioner whole, each part with the numbers of the exercises that asked for it.
+def captioner_of_parts() -> Diagram:
+    """Draw Chapter 15: the captioner whole, with a mark at each part that can be exchanged.
 
-    >>> "09.1" in captioner_of_exercises().svg()
+    >>> "◆ cross-attention" in captioner_of_parts().svg()
     True
     """
     model = CaptionTransformer(vocab_size=12)
@@ -34,16 +34,17 @@ def captioner_of_exercises() -> Diagram:
         """Return all parts: sublayers `width` wide, `gap` pixels from the residual stream and from the memory."""
         embedding = box("embedding" if short else "embedding of each word")
         start = box("+").above(embedding, 30)
-        positions = box("sinusoidal\nencoding\n07.1" if short else "sinusoidal encoding\n07.1").left_of(start, 18)
+        positions = box("◆ sinusoidal\nencoding" if short else "◆ sinusoidal encoding").left_of(start, 18)
         stream, drawn, below = [embedding, start], [], positions
-        for name, made_by, role in (
-            ("causal self-\nattention" if short else "causal self-attention,\n4 heads", "05.1 05.2 06.1", "plain"),
-            ("cross-attention", "09.1", "memory"),
-            ("feed-forward", "08.2", "plain"),
+        heads = "causal self-\nattention:\n◆ split ◆ attend\n◆ merge"
+        for name, role in (
+            (heads if short else "causal self-attention:\n◆ split ◆ attend ◆ merge", "plain"),
+            ("◆ cross-attention", "memory"),
+            ("◆ feed-forward", "plain"),
         ):
-            norm = box("layer norm\n08.1", width=width).above(below, 30 if below is positions else 20)
+            norm = box("◆ layer norm", width=width).above(below, 30 if below is positions else 20)
             norm.move(start.middle[0] - gap - width - norm.bounds[0], 0)
-            sublayer = below = box(f"{name}\n{made_by}", role, width).above(norm, 20)
+            sublayer = below = box(name, role, width).above(norm, 20)
             branch, total = _dot(), box("+")
             branch.move(start.middle[0], norm.middle[1])
             total.above(start, 0).move(0, sublayer.middle[1] - total.middle[1])
@@ -51,22 +52,20 @@ def captioner_of_exercises() -> Diagram:
             drawn += [arrow(norm, sublayer, sides=UP), arrow(sublayer, total, sides=("right", "left"))]
             stream.append(total)
             if role == "memory":
-                memory = box(f"memory Z\n{n} × {d}\n15.1", "memory").left_of(sublayer, 20 if short else gap + 14)
+                memory = box(f"memory Z\n{n} × {d}", "memory").left_of(sublayer, 20 if short else gap + 14)
                 reads = arrow(memory, sublayer, "" if short else "K, V", "memory", ("right", "left"))
         inside = [part for part in drawn if isinstance(part, Part)]
-        block = frame(inside, f"× {layers}: {'' if short else 'decoder '}layer 15.2", space)
-        last = box("layer norm\n08.1").above(stream[-1], space + 44)
+        block = frame(inside, f"× {layers}: decoder layer", space)
+        last = box("◆ layer norm").above(stream[-1], space + 44)
         output = box(f"linear: logits\n{shape_of(logits[0])}").above(last, 20)
-        decoding = box("next word:\ngreedy 15.3,\nbeam 09.4" if short else "next word:\ngreedy 15.3,\nbeam search 09.4")
-        decoding.above(output, 20)
+        decoding = box("next word: greedy\nor ◆ beam search").above(output, 20)
         read = ("<start>", *CAPTION)
         lines = (read[:2], read[2:4], read[4:]) if short else (read[:3], read[3:])
-        given = text("\n".join([f"{words} words read:", *map(" ".join, lines), "(in training:", "shift right 09.2)"]))
+        given = text("\n".join([f"{words} words read:", *map(" ".join, lines), "(in training:", "◆ shift right)"]))
         given.below(embedding, 24)
-        convolutions = box("CNN\n(Ch. 2),\nrows 02.1" if short else "CNN: Chapter 2,\nrows: 02.1").below(memory, 34)
+        convolutions = box("CNN\n(Ch. 2)" if short else "CNN (Chapter 2)").below(memory, 34)
         picture = box("picture\n3×32×32" if short else "picture\n3 × 32 × 32").below(convolutions, 24)
-        training = box("in training:\nloss 09.2").left_of(output, 26)
-        judged = box("judged by\n09.3 and 15.4").left_of(decoding, 26)
+        training = box("in training:\n◆ loss").left_of(output, 26)
         for part in (convolutions, picture) if short else ():
             part.move(memory.bounds[2] - part.bounds[2], 0)
         parts = [given, embedding, start, positions, last, output, decoding, memory, convolutions, picture]
@@ -77,23 +76,23 @@ def captioner_of_exercises() -> Diagram:
             reads,
             arrow(positions, start, sides=("right", "left")),
             arrow(output, training),
-            arrow(decoding, judged),
             arrow(picture, convolutions, sides=UP),
             arrow(convolutions, memory, sides=UP),
         ]
-        return [block, *drawn, *parts, training, judged, *arrows]
+        return [block, *drawn, *parts, training, *arrows]
 
     return Diagram(
-        "The captioner, each part with the number of its exercise",
+        "The captioner, with a mark at each of the ten parts that can be exchanged",
         "Left, from below: a picture, 3 by 32 by 32, goes through a convolutional network, whose feature map becomes "
-        f"rows (exercise 02.1). They are the memory Z, {n} by {d} (15.1). Right, from below: the words read so far, in "
-        "training the targets shifted to the right (09.2), get an embedding and the sinusoidal encoding of 07.1. Then "
-        f"come {layers} decoder layers (15.2). Each adds to the residual stream three times, always behind a layer "
-        "norm (08.1): causal self-attention with four heads (05.1, 05.2 and 06.1), cross-attention (09.1), which reads "
-        "the memory, and a feed-forward layer (08.2). After a last layer norm a linear layer gives the logits. In "
-        "training they go with the targets into the loss (09.2). In writing, greedy decoding (15.3) or beam search "
-        "(09.4) takes the next word. The captions are judged by the tests of 09.3 and 15.4.",
-        arrangement(width=190, gap=56, space=14, short=False),
+        f"the rows of the memory Z, {n} by {d}. Right, from below: the words read so far, in training the targets "
+        f"shifted to the right, get an embedding and the sinusoidal encoding. Then come {layers} decoder layers. Each "
+        "adds to the residual stream three times, always behind a layer norm: causal self-attention, which splits "
+        "vectors into heads, attends, and merges the heads; cross-attention, which reads the memory; and a "
+        "feed-forward layer. After a last layer norm a linear layer gives the logits. In training they go with the "
+        "targets into the loss. In writing, greedy decoding or beam search takes the next word. Ten parts have the "
+        "mark ◆: shift right, encoding, layer norm, splitting, attending, merging, cross-attention, feed-forward "
+        "layer, loss and beam search.",
+        arrangement(width=198, gap=56, space=14, short=False),
         narrow=arrangement(width=128, gap=36, space=7, short=True),
     )
 

@@ -1,5 +1,6 @@
 import math
 import re
+from dataclasses import fields
 from xml.etree import ElementTree
 
 import pytest
@@ -11,8 +12,8 @@ from course_lib.data.image_example import FEATURES, QUERY, TO_LOGITS
 from course_lib.data.running_example import MEMORY, SOURCE_TOKENS, TOKENS, W_K, W_O, W_Q, W_V, K, Q, V, X
 from course_lib.diagrams import Arrow, Part, number
 from course_lib.diagrams.drawing import MARGIN
-from course_lib.grading.catalogue import catalogue
 from course_lib.mixture import MixtureOfExperts
+from course_lib.models.caption_transformer import Parts
 from course_lib.schematics.attention import (
     attention_step_by_step,
     cycle_of_three,
@@ -31,7 +32,7 @@ from course_lib.schematics.block import W_1, W_2, pre_and_post_norm, residual_st
 from course_lib.schematics.bottleneck import QUERY as FIRST_QUERY
 from course_lib.schematics.bottleneck import STATES, one_vector_or_attention
 from course_lib.schematics.cache_and_tiles import growing_cache, slow_and_fast_memory, softmax_in_two_tiles
-from course_lib.schematics.capstone import captioner_of_exercises, one_word_reads_the_picture, right_and_wrong_split
+from course_lib.schematics.capstone import captioner_of_parts, one_word_reads_the_picture, right_and_wrong_split
 from course_lib.schematics.classification import (
     W_CLASSES,
     masked_mean_step_by_step,
@@ -513,18 +514,12 @@ def test_only_with_positions_do_twins_have_two_means():
     assert shown.count("=") == shown.count("≠") == 1
 
 
-def exercises_in(shown):
-    return re.findall(r"\b\d\d\.\d\b", " ".join(shown))
-
-
-def test_each_part_of_the_captioner_has_the_number_of_an_exercise():
-    shown = words(captioner_of_exercises())
-    found = set(exercises_in(shown))
-    assert all(each in [one.id for one in catalogue().exercises(each[:2])] for each in found)
-    of_the_parts = {"05.1", "06.1", "07.1", "08.1", "08.2", "09.1", "09.2", "09.4"}  # the fields of Parts
-    assert found == of_the_parts | {"02.1", "05.2", "09.3", "15.1", "15.2", "15.3", "15.4"}
-    assert shown.count("layer norm") == 4 and shown.count("+") == 4 and {"64 × 64", "6 × 12"} <= set(shown)
-    assert sorted(exercises_in(words(captioner_of_exercises(), narrow=True))) == sorted(exercises_in(shown))
+def test_the_captioner_marks_each_of_the_parts_that_can_be_exchanged():
+    for narrow in (False, True):
+        shown = words(captioner_of_parts(), narrow)
+        marked = re.findall("◆ ([a-z-]+)", " ".join(shown))
+        assert len(set(marked)) == len(fields(Parts)), marked
+        assert marked.count("layer") == 4 and shown.count("+") == 4 and {"64 × 64", "6 × 12"} <= set(shown)
 
 
 def test_one_word_reads_the_picture_with_all_that_a_pencil_needs():
