@@ -58,7 +58,7 @@ def captioner_of_parts() -> Diagram:
         block = frame(inside, f"× {layers}: decoder layer", space)
         last = box("◆ layer norm").above(stream[-1], space + 44)
         output = box(f"linear: logits\n{shape_of(logits[0])}").above(last, 20)
-        decoding = box("next word: greedy\nor ◆ beam search").above(output, 20)
+        decoding = box("next word:\ngreedy or\n◆ beam search").above(output, 20)
         read = ("<start>", *CAPTION)
         lines = (read[:2], read[2:4], read[4:]) if short else (read[:3], read[3:])
         given = text("\n".join([f"{words} words read:", *map(" ".join, lines), "(in training:", "◆ shift right)"]))
@@ -113,7 +113,7 @@ def one_word_reads_the_picture() -> Diagram:
         return {
             "x": matrix(x, "query", "x: “beside”", columns=FEATURE_NAMES),
             "z": matrix(FEATURES, "memory", "Z: keys and values", NUMBERS, FEATURE_NAMES),
-            "s": matrix(scores, "weight", "scores x Zᵀ", columns=NUMBERS),
+            "s": matrix(scores, "weight", "scores", columns=NUMBERS),
             "t": matrix(scores / x.shape[1] ** 0.5, "weight", "scores / 2", columns=NUMBERS),
             "a": matrix(weights, "weight", "weights", columns=NUMBERS),
             "y": matrix(read, "value", "read: weights · Z", columns=FEATURE_NAMES),
@@ -214,7 +214,7 @@ def right_and_wrong_split() -> Diagram:
 
     size = width // HEADS
     below = f"one cell: {size} numbers of the vector of a word\n"
-    below += "number: the position for which its head takes it\n"
+    below += "number: the position that gets the cell\n"
     below += "✗: for position 1, but from a later word"
     one, other = panels()
     other.right_of(one, 22).move(0, one.body[1] - other.body[1])
@@ -234,7 +234,7 @@ def right_and_wrong_split() -> Diagram:
         f"pieces of word {first_position(wrong)[0]} and of words {', '.join(some)} and {latest}: the causal mask does "
         "not hide these later words from position 1.",
         [both, text(below).below(both, 16)],
-        narrow=[stacked, text(below.replace("position ", "position\n", 1)).below(stacked, 16)],
+        narrow=[stacked, text(below).below(stacked, 16)],
     )
 
 
