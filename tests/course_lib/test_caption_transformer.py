@@ -1,3 +1,5 @@
+import inspect
+import re
 from dataclasses import FrozenInstanceError, fields, replace
 
 import pytest
@@ -47,6 +49,13 @@ def writer_of(parts=None, **sizes):
             else:
                 parameter.copy_(0.5 + 0.3 * drawn)
     return model.eval()
+
+
+def test_the_comment_at_each_part_names_the_exercise_that_asks_for_it():
+    written = dict(re.findall(r"^ +(\w+): Callable = .*# (\d\d\.\d)$", inspect.getsource(Parts), re.MULTILINE))
+    assert list(written) == NAMES
+    for name, exercise in written.items():
+        assert name in [task.function for task in catalogue().find(exercise).tasks]
 
 
 @torch.no_grad()
