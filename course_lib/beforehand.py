@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from functools import lru_cache
 
-from course_lib.claims import _record
+from course_lib.claims import record
 from course_lib.project import CourseError, root
 from course_lib.seeding import course_seed
 
@@ -26,7 +26,7 @@ def trained_beforehand(chapter: str, name: str, train: Callable[[], float], agai
     if course_seed() < len(of_seeds):
         return of_seeds[course_seed()]
     value = train()
-    _record(kind="trained", name=name, value=value)
+    record(kind="trained", name=name, value=value)
     return value
 
 

@@ -97,7 +97,7 @@ def opponent(
         comparison += ", lower is better"
     stands = side(lead, spread)
     beside = {"ahead": "worse", "behind": "better"}.get(stands, stands)  # said of the rival, beside its value
-    _record(kind="opponent", name=name, value=theirs.value, ours=own.value, higher_is_better=higher_is_better)
+    record(kind="opponent", name=name, value=theirs.value, ours=own.value, higher_is_better=higher_is_better)
     _show(Statement("opponent", name, _words(theirs, 4), comparison, None, beside))
 
 
@@ -153,7 +153,7 @@ def _state(kind: str, name: str, measured: Measurement, at_least: float | None, 
     # A comparison with NaN is False, so a value that could not be computed never holds.
     holds = measured.value >= at_least if at_least is not None else measured.value <= at_most
     bound = f"at least {at_least:g}" if at_least is not None else f"at most {at_most:g}"
-    _record(kind=kind, name=name, value=measured.value, at_least=at_least, at_most=at_most, holds=holds)
+    record(kind=kind, name=name, value=measured.value, at_least=at_least, at_most=at_most, holds=holds)
     statement = Statement(kind, name, _words(measured, 3), bound, holds)
     if not holds and _table is None:
         raise BrokenClaim(_broken(statement))
@@ -179,8 +179,11 @@ def _show(statement: Statement) -> None:
         _table.statements.append(statement)
 
 
-def _record(**statement) -> None:
-    """Append the statement to the file that `course claims` collects, when it runs us."""
+def record(**statement) -> None:
+    """Append what was measured, by name, to the file that `course claims` collects; where it does not run, do nothing.
+
+    >>> record(kind="trained", name="loss of a model", value=2.5)
+    """
     if path := os.environ.get("COURSE_CLAIMS_FILE"):
         with Path(path).open("a", encoding="utf-8") as file:
             file.write(json.dumps(statement) + "\n")

@@ -1,5 +1,7 @@
 """Say which shape a tensor must have, in words, and complain in words when it has another."""
 
+import functools
+
 import torch
 
 
@@ -20,22 +22,37 @@ def check_shape(tensor: torch.Tensor, pattern: str, name: str = "tensor", **know
     Traceback (most recent call last):
     ValueError: `images` has shape (2, 3, 32, 32), expected (batch=5, 3, height, width)
     """
-    axes = pattern.split()
+    # Reading a pattern takes time, so it is read once and kept; but torch.compile wants to see how it is read.
+    read = _read_pattern if torch.compiler.is_compiling() else _kept_pattern
+    axes, more_may_stand_before = read(pattern)
     shape = tuple(tensor.shape)
-    leading_axes_are_free = bool(axes) and axes[0] == "..."
-    named = axes[1:] if leading_axes_are_free else axes
-
+    fits = len(shape) >= len(axes) if more_may_stand_before else len(shape) == len(axes)
     sizes: dict[str, int] = {}
-    fits = len(shape) >= len(named) if leading_axes_are_free else len(shape) == len(named)
-    for axis, size in zip(named, shape[len(shape) - len(named) :], strict=False):
-        expected = int(axis) if axis.isdigit() else known.get(axis, sizes.get(axis, size))
-        fits = fits and size == expected
-        if not axis.isdigit():
+    for (axis, fixed), size in zip(axes, shape[len(shape) - len(axes) :], strict=False):
+        if fixed is None:
+            fits = fits and size == known.get(axis, sizes.get(axis, size))
             sizes[axis] = size
+        else:
+            fits = fits and size == fixed
     if not fits:
-        expected_axes = ", ".join(f"{axis}={known[axis]}" if axis in known else axis for axis in axes)
-        raise ValueError(f"`{name}` has shape {shape}, expected ({expected_axes})")
+        expected = ", ".join(f"{axis}={known[axis]}" if axis in known else axis for axis in pattern.split())
+        raise ValueError(f"`{name}` has shape {shape}, expected ({expected})")
     return sizes
+
+
+def _read_pattern(pattern: str) -> tuple[list[tuple[str, int | None]], bool]:
+    """Return the axes of a pattern, each with its size if that is fixed, and whether more axes may stand before them.
+
+    >>> _read_pattern("... 3 width")
+    ([('3', 3), ('width', None)], True)
+    """
+    words = pattern.split()
+    more_may_stand_before = words[:1] == ["..."]
+    named = words[1:] if more_may_stand_before else words
+    return [(word, int(word) if word.isdigit() else None) for word in named], more_may_stand_before
+
+
+_kept_pattern = functools.cache(_read_pattern)
 
 
 def check_broadcast(tensor: torch.Tensor, name: str, shape: torch.Size) -> None:

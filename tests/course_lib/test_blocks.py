@@ -276,3 +276,11 @@ def test_wrong_arguments_are_named(wrong, sentence):
     with pytest.raises(ValueError) as error:
         wrong()
     assert sentence in str(error.value)
+
+
+def test_dropout_may_be_in_training_mode_alone():
+    """Monte Carlo dropout: by itself in training mode, it gives samples from a model that is evaluated."""
+    block, inputs = TransformerBlock(8, 2, 16, dropout=0.5).eval(), torch.randn(2, 3, 8)
+    torch.testing.assert_close(block(inputs), block(inputs), rtol=0, atol=0)
+    block.dropout.train()
+    assert not torch.allclose(block(inputs), block(inputs))
