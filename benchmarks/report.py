@@ -4,6 +4,7 @@ The page, `book/how_fast_is_it.md`, is written by hand and has no number in it. 
 kind of work and a picture where candidates did the same work; both are made here, of the result file alone.
 """
 
+from dataclasses import replace
 from statistics import median
 
 import matplotlib.pyplot as plt
@@ -108,8 +109,15 @@ def duration(seconds: float) -> str:
 
 def _aim(goal: Goal) -> str:
     side, verdict = ("at least" if goal.at_least else "at most"), ("reached" if goal.reached else "not reached")
-    value = f"{goal.value:,.0f}" if goal.value >= 100 else f"{goal.value:.3g}"
-    return f"Aim: {goal.text}, {side} {goal.bound:,g}; it is {value}, {verdict}."
+    return f"Aim: {goal.text}, {side} {goal.bound:,g}; it is {_value(goal)}, {verdict}."
+
+
+def _value(goal: Goal) -> str:
+    """Return the value with three digits, or as many as show on which side of the bound it is."""
+    if goal.value >= 100:
+        return f"{goal.value:,.0f}"
+    rounded = (f"{goal.value:.{digits}g}" for digits in range(3, 17))
+    return next((each for each in rounded if replace(goal, value=float(each)).reached == goal.reached), str(goal.value))
 
 
 def draw(family: Family) -> Figure | None:

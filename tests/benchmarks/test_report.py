@@ -42,6 +42,14 @@ def test_a_table_begins_with_the_fastest_and_its_columns_stand_below_each_other(
     ]
 
 
+def test_a_value_close_to_its_bound_has_the_digits_that_show_on_which_side_it_is(row):
+    close = Row(row.title, [], goals=[Goal("to the fastest", 1.0021, 1.0), Goal("peak", 0.55004, 0.55, at_least=True)])
+    assert report.text("Steps", close).splitlines()[2:] == [
+        "  Aim: to the fastest, at most 1; it is 1.002, not reached.",
+        "  Aim: peak, at least 0.55; it is 0.55, reached.",
+    ]
+
+
 def test_the_page_gets_the_same_and_says_on_what_it_was_measured(family):
     written = report.markdown(family)
     assert "| theirs | 10.0 ms | 1.00 | 1.00 to 1.00 |\n| ours | 12.0 ms | 1.20 | 1.10 to 1.30 |\n" in written
