@@ -116,7 +116,7 @@ class Block(nn.Module):
 
     def _after(self, vectors: torch.Tensor, change: torch.Tensor, normalise: nn.Module) -> torch.Tensor:
         """Return vectors (batch, time, d_model) with the change (batch, time, d_model) that a sublayer makes."""
-        if self.dropout.training:  # otherwise it changes nothing, and a call for every token takes time
+        if self.dropout.training:  # in evaluation it changes nothing, and its call takes time
             change = self.dropout(change)
         result = vectors + change if self.residual else change
         return normalise(result) if self.norm == "post" else result

@@ -3,7 +3,7 @@
 import torch
 from torch import nn
 
-from course_lib.positions import sinusoidal_positions
+from course_lib.positions import kept_table, sinusoidal_positions
 from course_lib.shapes import check_shape
 
 
@@ -34,14 +34,17 @@ class TokenEmbedding(nn.Module):
     def forward(self, tokens: torch.Tensor, start: int = 0) -> torch.Tensor:
         """Return vectors (batch, time, d_model) of tokens (batch, time), which are row numbers of the table.
 
-        `start` is the position of the first of them: how many were read before.
+        `start` is the position of the first of them: how many were read before. Raises ValueError for one below 0.
         """
+        if start < 0:
+            raise ValueError(f"`start` is {start}, expected 0 or more: no position is before the first")
         time = check_shape(tokens, "batch time", "tokens")["time"]
         d_model = self.table.shape[1]
         vectors = nn.functional.embedding(tokens, self.table) * d_model**0.5  # (batch, time, d_model)
         if self.positions:
-            codes = sinusoidal_positions(time, d_model, vectors.dtype, start)  # (time, d_model)
-            vectors = vectors + codes.to(vectors.device)
+            end = start + time
+            table = kept_table(sinusoidal_positions, end, d_model, vectors.dtype)  # (>= end, d_model)
+            vectors = vectors + table[start:end].to(vectors.device)  # (batch, time, d_model)
         return vectors
 
     def to_logits(self, vectors: torch.Tensor) -> torch.Tensor:

@@ -2,6 +2,7 @@
 
 import functools
 import math
+from collections.abc import Callable, Hashable
 
 import torch
 from einops import rearrange
@@ -48,17 +49,17 @@ def angles(positions: torch.Tensor, width: int) -> torch.Tensor:
     return positions[:, None] * rotary_frequencies(width, device=positions.device)
 
 
-def sinusoidal_positions(time: int, d_model: int, dtype: torch.dtype = torch.float32, start: int = 0) -> torch.Tensor:
+def sinusoidal_positions(time: int, d_model: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
     """Return an encoding (time, d_model), a row for each position: sines (even columns) and cosines (odd) of `angles`.
 
-    `start` is the first position. After Vaswani et al. (2017).
+    After Vaswani et al. (2017).
 
     >>> sinusoidal_positions(time=3, d_model=4)
     tensor([[ 0.0000,  1.0000,  0.0000,  1.0000],
             [ 0.8415,  0.5403,  0.0100,  0.9999],
             [ 0.9093, -0.4161,  0.0200,  0.9998]])
     """
-    angle = angles(torch.arange(start, start + time), d_model)  # (time, d_model / 2)
+    angle = angles(torch.arange(time), d_model)  # (time, d_model / 2)
     pairs = torch.stack([angle.sin(), angle.cos()], dim=-1)  # (time, d_model / 2, 2)
     return rearrange(pairs, "time pair two -> time (pair two)").to(dtype)
 
@@ -225,10 +226,20 @@ def _rotate(
     # To turn a complex number by an angle is to multiply it by the number of length 1 at that angle.
     dtype = torch.promote_types(vectors.dtype, torch.complex64)  # two 32-bit parts at least: none are of bfloat16
     end = start + sizes["time"]
-    turns = _turns(end, sizes["width"], dtype, vectors.device, frequencies, scale)[start:end]  # (time, width / 2)
+    table = kept_table(_turns, end, sizes["width"], dtype, vectors.device, frequencies, scale)  # (>= end, width / 2)
     precise = vectors.to(torch.promote_types(vectors.dtype, torch.float32))  # (..., time, width)
-    pairs = torch.complex(precise[..., 0::2], precise[..., 1::2])  # (..., time, width / 2): a + ib
-    return torch.view_as_real(pairs * turns).flatten(-2).to(vectors.dtype)  # (..., time, width)
+    pairs = _as_complex(precise.unflatten(-1, (-1, 2)))  # (..., time, width / 2): a + ib
+    return torch.view_as_real(pairs * table[start:end]).flatten(-2).to(vectors.dtype)  # (..., time, width)
+
+
+def _as_complex(pairs: torch.Tensor) -> torch.Tensor:
+    """Return pairs (..., 2) as complex numbers a + ib (...): as a view where memory is laid out for it, else a copy."""
+    if not torch.compiler.is_compiling():  # a compiler chooses the layout later
+        try:
+            return torch.view_as_complex(pairs)
+        except RuntimeError:  # the two numbers of a pair do not lie as those of a complex number do
+            pass
+    return torch.complex(pairs[..., 0], pairs[..., 1])
 
 
 def _turns(
@@ -236,40 +247,43 @@ def _turns(
     width: int,
     dtype: torch.dtype,
     device: torch.device,
-    frequencies: tuple[float, ...] | None,
-    scale: float,
-) -> torch.Tensor:
-    """Return the complex number of length `scale` at each angle of `time` positions or more: (>= time, width / 2).
-
-    Their number is a power of 2, so that few different tables are made and kept.
-    """
-    length = 1
-    while length < time:
-        length *= 2
-    # A compiler wants to see how a table is made; everybody else, who asks at every step, gets the one that was made.
-    table = _make_turns if torch.compiler.is_compiling() else _kept_turns
-    return table(length, width, dtype, device, frequencies, scale)
-
-
-def _make_turns(
-    time: int,
-    width: int,
-    dtype: torch.dtype,
-    device: torch.device,
     frequencies: tuple[float, ...] | None = None,
     scale: float = 1.0,
 ) -> torch.Tensor:
-    with torch.inference_mode(False):  # a tensor that was made in that mode may take no part in training later
-        precise = "cpu" if device.type == "mps" else device  # the graphics of a Mac have no float64
-        positions = torch.arange(time, device=precise)  # (time,)
-        if frequencies is None:
-            angle = angles(positions, width)  # (time, width / 2)
-        else:
-            angle = positions[:, None] * torch.tensor(frequencies, dtype=torch.float64, device=precise)
-        return torch.polar(torch.full_like(angle, scale), angle).to(device, dtype)
+    """Return the complex number of length `scale` at each angle of `time` positions: (time, width / 2).
+
+    Each pair turns by its one of the `frequencies` at a step; without them, by the `angles`.
+    """
+    precise = "cpu" if device.type == "mps" else device  # the graphics of a Mac have no float64
+    positions = torch.arange(time, device=precise)  # (time,)
+    if frequencies is None:
+        angle = angles(positions, width)  # (time, width / 2)
+    else:
+        angle = positions[:, None] * torch.tensor(frequencies, dtype=torch.float64, device=precise)
+    return torch.polar(torch.full_like(angle, scale), angle).to(device, dtype)
 
 
-_kept_turns = functools.cache(_make_turns)
+def kept_table(make: Callable[..., torch.Tensor], time: int, *arguments: Hashable) -> torch.Tensor:
+    """Return a table with a row for each of `time` positions, or more: make(length, *arguments), kept for later calls.
+
+    The length is a power of 2, so that few different tables are made. Never change one in place: others read it, too.
+
+    >>> kept_table(sinusoidal_positions, 5, 4).shape
+    torch.Size([8, 4])
+    """
+    if torch.compiler.is_compiling():  # a compiler wants to see how a table is made
+        return make(time, *arguments)
+    length = 1
+    while length < time:
+        length *= 2
+    return _kept(make, length, *arguments)
+
+
+@functools.cache
+def _kept(make: Callable[..., torch.Tensor], length: int, *arguments: Hashable) -> torch.Tensor:
+    # A tensor that was made in inference mode may take no part in training later, and one on "meta" has no numbers.
+    with torch.inference_mode(False), torch.device("cpu"):
+        return make(length, *arguments)
 
 
 def rotary_attention(

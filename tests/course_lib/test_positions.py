@@ -19,6 +19,7 @@ from course_lib.positions import (
     angles,
     distance_bias,
     interpolated_frequencies,
+    kept_table,
     ntk_frequencies,
     rotary_attention,
     rotary_frequencies,
@@ -96,6 +97,26 @@ def test_what_was_rotated_first_without_gradients_may_be_learned_from_later():
     assert torch.equal(first, again) and vectors.grad.any()
 
 
+def test_a_table_is_made_once_for_all_lengths_up_to_a_power_of_two():
+    made = []
+
+    def make(length, width):
+        made.append(length)
+        return torch.zeros(length, width)
+
+    assert kept_table(make, 5, 2) is kept_table(make, 8, 2) and made == [8]
+    assert kept_table(make, 9, 2).shape == (16, 2) and kept_table(make, 1, 2).shape == (1, 2)
+    assert kept_table(make, 8, 3).shape == (8, 3) and made == [8, 16, 1, 8]
+
+
+def test_vectors_that_lie_as_complex_numbers_are_not_copied_for_it(monkeypatch):
+    """Copying them took half of the time of a rotation in training."""
+    vectors = torch.randn(2, 5, 3, 8).transpose(1, 2)  # as those of heads lie
+    expected = rotate_by_position(vectors)
+    monkeypatch.setattr(torch, "complex", None)  # the copying path
+    assert torch.equal(rotate_by_position(vectors), expected)
+
+
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
 def test_rotation_in_low_precision_is_that_of_high_precision_rounded(dtype):
     vectors = torch.randn(5, 8).to(dtype)
@@ -106,6 +127,11 @@ def test_rotation_takes_vectors_however_they_lie_in_memory():
     vectors = torch.randn(9, 7, 3)
     for view in (vectors.mT[1:, :, 1:], vectors[..., 0, :].mT[1:, 1:], vectors[..., 1:]):
         torch.testing.assert_close(rotate_by_position(view), rotate_by_position(view.clone().contiguous()))
+
+
+def test_rotation_of_a_batch_that_vmap_hides_takes_an_odd_stride():
+    vectors = torch.randn(5, 25)[:, :24].unflatten(1, (3, 8))
+    torch.testing.assert_close(torch.vmap(rotate_by_position)(vectors), rotate_by_position(vectors.contiguous()))
 
 
 def test_rotary_scores_do_depend_on_the_offset():

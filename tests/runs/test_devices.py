@@ -131,6 +131,6 @@ def test_a_run_needs_no_float64_on_a_mac_and_repeats_itself(mac, tmp_path, capsy
 
 
 def test_the_angles_of_positions_are_computed_where_there_is_float64(mac):
-    there = positions._make_turns(8, 6, torch.complex64, torch.device("mps"))
+    there = positions._turns(8, 6, torch.complex64, torch.device("mps"))
     assert isinstance(there, OnMac) and there.dtype == torch.complex64
-    assert torch.equal(there.cpu(), positions._make_turns(8, 6, torch.complex64, torch.device("cpu")))
+    assert torch.equal(there.cpu(), positions._turns(8, 6, torch.complex64, torch.device("cpu")))
