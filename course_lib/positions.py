@@ -252,7 +252,7 @@ def _turns(
 ) -> torch.Tensor:
     """Return the complex number of length `scale` at each angle of `time` positions: (time, width / 2).
 
-    Each pair turns by its one of the `frequencies` at a step; without them, by the `angles`.
+    At a step to the next position, each pair turns by its own of the `frequencies`; without them, as in `angles`.
     """
     precise = "cpu" if device.type == "mps" else device  # the graphics of a Mac have no float64
     positions = torch.arange(time, device=precise)  # (time,)
@@ -264,9 +264,10 @@ def _turns(
 
 
 def kept_table(make: Callable[..., torch.Tensor], time: int, *arguments: Hashable) -> torch.Tensor:
-    """Return a table with a row for each of `time` positions, or more: make(length, *arguments), kept for later calls.
+    """Return a table with a row for each of `time` positions, or more, and keep it for later calls.
 
-    The length is a power of 2, so that few different tables are made. Never change one in place: others read it, too.
+    It is `make(length, *arguments)`, with a power of 2 as length, so that few different tables are made. Never change
+    one in place: others read it, too.
 
     >>> kept_table(sinusoidal_positions, 5, 4).shape
     torch.Size([8, 4])
