@@ -113,11 +113,16 @@ def _aim(goal: Goal) -> str:
 
 
 def _value(goal: Goal) -> str:
-    """Return the value with three digits, or as many as show on which side of the bound it is."""
-    if goal.value >= 100:
-        return f"{goal.value:,.0f}"
-    rounded = (f"{goal.value:.{digits}g}" for digits in range(3, 17))
-    return next((each for each in rounded if replace(goal, value=float(each)).reached == goal.reached), str(goal.value))
+    """Return the value with three digits, or with the decimals that show on which side of the bound it is."""
+    short = f"{goal.value:,.0f}" if goal.value >= 100 else f"{goal.value:.3g}"
+    longer = (f"{goal.value:,.{decimals}f}" for decimals in range(1, 20))
+    same_side = (each for each in (short, *longer) if _read(goal, each).reached == goal.reached)
+    return next(same_side)
+
+
+def _read(goal: Goal, value: str) -> Goal:
+    """Return the goal as who reads this value sees it."""
+    return replace(goal, value=float(value.replace(",", "")))
 
 
 def draw(family: Family) -> Figure | None:

@@ -43,10 +43,12 @@ def test_a_table_begins_with_the_fastest_and_its_columns_stand_below_each_other(
 
 
 def test_a_value_close_to_its_bound_has_the_digits_that_show_on_which_side_it_is(row):
-    close = Row(row.title, [], goals=[Goal("to the fastest", 1.0021, 1.0), Goal("peak", 0.55004, 0.55, at_least=True)])
+    peak, answers = Goal("peak", 0.55004, 0.55, at_least=True), Goal("answers", 1499.7, 1500, at_least=True)
+    close = Row(row.title, [], goals=[Goal("to the fastest", 1.0021, 1.0), peak, answers])
     assert report.text("Steps", close).splitlines()[2:] == [
         "  Aim: to the fastest, at most 1; it is 1.002, not reached.",
         "  Aim: peak, at least 0.55; it is 0.55, reached.",
+        "  Aim: answers, at least 1,500; it is 1,499.7, not reached.",
     ]
 
 
