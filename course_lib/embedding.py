@@ -3,7 +3,7 @@
 import torch
 from torch import nn
 
-from course_lib.positions import kept_table, sinusoidal_positions
+from course_lib.positions import kept_rows, sinusoidal_positions
 from course_lib.shapes import check_shape
 
 
@@ -36,15 +36,12 @@ class TokenEmbedding(nn.Module):
 
         `start` is the position of the first of them: how many were read before. Raises ValueError for one below 0.
         """
-        if start < 0:
-            raise ValueError(f"`start` is {start}, expected 0 or more: no position is before the first")
         time = check_shape(tokens, "batch time", "tokens")["time"]
         d_model = self.table.shape[1]
         vectors = nn.functional.embedding(tokens, self.table) * d_model**0.5  # (batch, time, d_model)
         if self.positions:
-            end = start + time
-            table = kept_table(sinusoidal_positions, end, d_model, vectors.dtype)  # (>= end, d_model)
-            vectors = vectors + table[start:end].to(vectors.device)  # (batch, time, d_model)
+            codes = kept_rows(sinusoidal_positions, start, time, d_model, vectors.dtype)  # (time, d_model)
+            vectors = vectors + codes.to(vectors.device)  # (batch, time, d_model)
         return vectors
 
     def to_logits(self, vectors: torch.Tensor) -> torch.Tensor:

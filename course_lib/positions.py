@@ -221,15 +221,13 @@ def _rotate(
 ) -> torch.Tensor:
     """Turn vectors (..., time, width) as `Rotation` does; without `frequencies` (width / 2,), by the `angles`."""
     sizes = check_shape(vectors, "... time width", "vectors")
-    if start < 0:
-        raise ValueError(f"`start` is {start}, expected 0 or more: no position is before the first")
     # To turn a complex number by an angle is to multiply it by the number of length 1 at that angle.
     dtype = torch.promote_types(vectors.dtype, torch.complex64)  # two 32-bit parts at least: none are of bfloat16
-    end = start + sizes["time"]
-    table = kept_table(_turns, end, sizes["width"], dtype, vectors.device, frequencies, scale)  # (>= end, width / 2)
+    arguments = sizes["width"], dtype, vectors.device, frequencies, scale
+    turns = kept_rows(_turns, start, sizes["time"], *arguments)  # (time, width / 2)
     precise = vectors.to(torch.promote_types(vectors.dtype, torch.float32))  # (..., time, width)
     pairs = _as_complex(precise.unflatten(-1, (-1, 2)))  # (..., time, width / 2): a + ib
-    return torch.view_as_real(pairs * table[start:end]).flatten(-2).to(vectors.dtype)  # (..., time, width)
+    return torch.view_as_real(pairs * turns).flatten(-2).to(vectors.dtype)  # (..., time, width)
 
 
 def _as_complex(pairs: torch.Tensor) -> torch.Tensor:
@@ -263,21 +261,25 @@ def _turns(
     return torch.polar(torch.full_like(angle, scale), angle).to(device, dtype)
 
 
-def kept_table(make: Callable[..., torch.Tensor], time: int, *arguments: Hashable) -> torch.Tensor:
-    """Return a table with a row for each of `time` positions, or more, and keep it for later calls.
+def kept_rows(make: Callable[..., torch.Tensor], start: int, time: int, *arguments: Hashable) -> torch.Tensor:
+    """Return the rows of `time` positions from `start` on, of a table that is kept for later calls.
 
-    It is `make(length, *arguments)`, with a power of 2 as length, so that few different tables are made. Never change
-    one in place: others read it, too.
+    The table is `make(length, *arguments)`, with a power of 2 as length, so that few different ones are made. Never
+    change its rows in place: others read them, too. Raises ValueError for a `start` below 0.
 
-    >>> kept_table(sinusoidal_positions, 5, 4).shape
-    torch.Size([8, 4])
+    >>> kept_rows(sinusoidal_positions, 1, 2, 4)
+    tensor([[ 0.8415,  0.5403,  0.0100,  0.9999],
+            [ 0.9093, -0.4161,  0.0200,  0.9998]])
     """
+    if start < 0:
+        raise ValueError(f"`start` is {start}, expected 0 or more: no position is before the first")
+    end = start + time
     if torch.compiler.is_compiling():  # a compiler wants to see how a table is made
-        return make(time, *arguments)
+        return make(end, *arguments)[start:]
     length = 1
-    while length < time:
+    while length < end:
         length *= 2
-    return _kept(make, length, *arguments)
+    return _kept(make, length, *arguments)[start:end]
 
 
 @functools.cache

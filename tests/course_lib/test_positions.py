@@ -19,7 +19,7 @@ from course_lib.positions import (
     angles,
     distance_bias,
     interpolated_frequencies,
-    kept_table,
+    kept_rows,
     ntk_frequencies,
     rotary_attention,
     rotary_frequencies,
@@ -104,9 +104,9 @@ def test_a_table_is_made_once_for_all_lengths_up_to_a_power_of_two():
         made.append(length)
         return torch.zeros(length, width)
 
-    assert kept_table(make, 5, 2) is kept_table(make, 8, 2) and made == [8]
-    assert kept_table(make, 9, 2).shape == (16, 2) and kept_table(make, 1, 2).shape == (1, 2)
-    assert kept_table(make, 8, 3).shape == (8, 3) and made == [8, 16, 1, 8]
+    assert kept_rows(make, 0, 5, 2).shape == (5, 2) and kept_rows(make, 3, 5, 2).shape == (5, 2) and made == [8]
+    assert kept_rows(make, 8, 1, 2).shape == (1, 2) and kept_rows(make, 0, 1, 2).shape == (1, 2)
+    assert kept_rows(make, 0, 8, 3).shape == (8, 3) and made == [8, 16, 1, 8]
 
 
 def test_vectors_that_lie_as_complex_numbers_are_not_copied_for_it(monkeypatch):
